@@ -15,6 +15,8 @@ use crate::recorder::{
 };
 use crate::store::{ReadStore, SessionRow};
 
+/// That there is no network is said once in so long.
+const DAY: Duration = Duration::from_secs(86_400);
 /// How often a prompt in flight is looked at while its session waits to be closed.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -70,10 +72,22 @@ impl TurnEnvironment<'_> {
         // What can't be looked up here the writer looks up once more, and refuses.
         let known = |hash, height| block_elsewhere(self.store, hash, height).ok().flatten();
         let seen = observe_beside(self.sources, self.network, self.policy, now, &known).await;
-        for note in &seen.notes {
-            (self.say)(note);
+        match self.has_told_of_no_block(now) {
+            true => seen
+                .notes_beside_offline()
+                .for_each(|note| (self.say)(note)),
+            false => seen.notes.iter().for_each(|note| (self.say)(note)),
         }
         seen.anchor
+    }
+
+    /// Whether it was said within a day that there is no block: the session that was opened last is
+    /// under none. What can't be looked up is said again.
+    fn has_told_of_no_block(&self, now: Seconds) -> bool {
+        let newest = self.store.newest_session().ok().flatten();
+        newest.is_some_and(|session| {
+            session.anchor.block.is_local() && now.since(session.started_at) < DAY.as_secs()
+        })
     }
 
     /// What a session of an auth key runs under.

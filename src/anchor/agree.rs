@@ -85,6 +85,17 @@ pub struct Observation {
     pub notes: Vec<String>,
 }
 
+/// How the note begins that nobody could be asked.
+const OFFLINE: &str = "Offline: no Bitcoin block, so your clock alone says when";
+
+impl Observation {
+    /// The notes but the one that nobody could be asked, for somebody who knows that already.
+    pub fn notes_beside_offline(&self) -> impl Iterator<Item = &str> {
+        let notes = self.notes.iter().map(String::as_str);
+        notes.filter(|note| !note.starts_with(OFFLINE))
+    }
+}
+
 /// What an answer is held against.
 #[derive(Clone, Copy)]
 struct AnswerBasis<'a> {
@@ -189,7 +200,12 @@ pub async fn observe_beside(
     let anchor = chosen.unwrap_or_else(|why| {
         // Whom nobody is to ask has chosen so, and is not told every time.
         if !sources.is_empty() {
-            notes.push(format!("no anchor, the local clock only: {why}"));
+            notes.push(match heard.iter().all(SourceAnswer::is_silent) {
+                true => {
+                    format!("{OFFLINE}: {why}. To stop asking: gently config set anchor.mode off")
+                }
+                false => format!("no anchor, the local clock only: {why}"),
+            });
         }
         Anchor::local(network, now)
     });
@@ -225,6 +241,14 @@ struct ValidTip<'a> {
 }
 
 impl<'a> SourceAnswer<'a> {
+    /// Whether nothing came of asking it: no answer, of whatever kind.
+    fn is_silent(&self) -> bool {
+        matches!(
+            self.outcome,
+            Err(SourceFault::Unreachable { .. } | SourceFault::Timeout { .. })
+        )
+    }
+
     fn valid_tip(&self) -> Option<ValidTip<'_>> {
         self.outcome.as_ref().ok().map(|tip| ValidTip {
             source: self.source,

@@ -309,7 +309,7 @@ async fn a_refused_connection_is_no_anchor_and_says_so_once() {
     assert_eq!(observation.anchor.block.branch(), "branch-1");
     assert_eq!(observation.notes.len(), 1);
     let expected = format!(
-        "no anchor, the local clock only: {} can't be reached (Connection refused",
+        "Offline: no Bitcoin block, so your clock alone says when: {} can't be reached (Connection refused",
         host(&address)
     );
     assert!(

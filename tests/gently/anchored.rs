@@ -84,7 +84,7 @@ fn is_local(person: &Person, told: &Ran) {
     assert!(told.err.contains(" · no block: offline\n"), "{told:#?}");
     assert_eq!(
         told.err
-            .matches("no anchor, the local clock only: ")
+            .matches("Offline: no Bitcoin block, so your clock alone says when: ")
             .count(),
         1,
         "{told:#?}"
@@ -416,7 +416,7 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
         let note = told
             .err
             .lines()
-            .find(|line| line.starts_with("no anchor, "))
+            .find(|line| line.starts_with("Offline: "))
             .unwrap_or_default();
         assert!(note.contains(clause), "{clause}: {told:#?}");
         assert!(!told.err.contains('\x1b'));
@@ -431,11 +431,22 @@ fn all_dead_is_said_in_one_line() {
     let note = told
         .err
         .lines()
-        .find(|line| line.starts_with("no anchor, "))
+        .find(|line| line.starts_with("Offline: "))
         .unwrap();
-    let expected = "no anchor, the local clock only: 127.0.0.77:9 and 127.0.0.78:9 can't be reached (Connection refused (os error 111))";
+    let expected = "Offline: no Bitcoin block, so your clock alone says when: 127.0.0.77:9 and 127.0.0.78:9 can't be \
+                    reached (Connection refused (os error 111)). To stop asking: gently config set anchor.mode off";
     assert_eq!(note, expected);
     is_local(&person, &told);
+    // It is said once in a day, whatever asks; each answer says what it stands on.
+    let next = person
+        .gently(&["ask", "--new", "How is its disk?"])
+        .exits(0);
+    let closed = person.gently(&["session", "close"]).exits(0);
+    for ran in [&next, &closed] {
+        assert!(!ran.err.contains("Offline: "), "{ran:#?}");
+    }
+    assert!(next.err.contains(" · no block: offline\n"), "{next:#?}");
+    assert!(closed.out.contains("  no block\n"), "{closed:#?}");
 }
 
 #[test]
@@ -477,7 +488,7 @@ fn a_headers_file_anchors_a_host_without_a_network() {
     let note = told
         .err
         .lines()
-        .find(|line| line.starts_with("no anchor, "))
+        .find(|line| line.starts_with("Offline: "))
         .unwrap_or_else(|| panic!("{told:#?}"));
     assert!(
         note.contains("headers.csv") && note.contains("line 2"),

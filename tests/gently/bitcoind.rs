@@ -433,13 +433,13 @@ fn a_node_that_dies_leaves_the_local_clock() {
     node.kill();
     let asked = person.ask("And now?");
     assert!(
-        asked.err.contains("no anchor, the local clock only") && asked.err.contains("block 2"),
+        asked.err.contains("your clock alone says when") && asked.err.contains("block 2"),
         "{asked:?}"
     );
     person.gently(&["anchor", "status"]).exits(1);
     let closed = person.gently(&["session", "close"]).exits(0);
     assert!(
-        closed.err.contains("no anchor, the local clock only"),
+        closed.err.contains("your clock alone says when"),
         "{closed:?}"
     );
     assert_eq!(heights(&person, "session_end"), [0]);

@@ -180,7 +180,7 @@ fn an_exchange_is_question_answer_and_status() {
     );
     let status = shown.lines().last().unwrap();
     assert!(
-        status.starts_with("✔ ") && status.contains("/2 · answered · block local · "),
+        status.starts_with("✔ ") && status.contains("/2 · answered · no block · "),
         "{shown}"
     );
     assert!(!shown.contains("put before the model"), "{shown}");

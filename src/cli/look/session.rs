@@ -2,7 +2,6 @@
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::look::session::{self, ListedSession};
-use crate::record::bitcoin::block::Block;
 use crate::recorder::SessionClose;
 use crate::store::SessionRow;
 use crate::view::look::session::{
@@ -148,20 +147,12 @@ fn rows(sessions: &[ListedSession]) -> String {
     sessions.iter().map(line).collect()
 }
 
-/// `block 930226`, or `block local` when there is no anchor.
+/// `block 930226`, or `no block` when there is no anchor.
 pub fn block_name(row: &SessionRow) -> String {
-    named(&row.anchor.block)
-}
-
-fn named(block: &Block) -> String {
-    format!("block {}", number(block))
-}
-
-fn number(block: &Block) -> String {
-    if block.is_local() {
-        "local".to_owned()
-    } else {
-        block.height.to_string()
+    let block = &row.anchor.block;
+    match block.is_local() {
+        true => "no block".to_owned(),
+        false => format!("block {}", block.height),
     }
 }
 
