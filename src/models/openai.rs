@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::{Params, ResponseFormat};
+use crate::record::ledger::reply::REFUSAL_PART;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";
@@ -235,7 +236,7 @@ fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<Strin
             ));
         }
     };
-    parts.extend(refusal.map(|text| json!({"type": "refusal", "refusal": text})));
+    parts.extend(refusal.map(|text| json!({"type": REFUSAL_PART, REFUSAL_PART: text})));
     parts.extend(tools);
     wire::answer_of(&parts, finish_reason)
 }

@@ -68,6 +68,26 @@ fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
+/// What a server says in its field for refusals is one, whatever its words; people read the words.
+#[test]
+fn the_refusal_field_of_a_reply_is_a_refusal() {
+    let message = json!({"role": "assistant", "content": null, "refusal": "Rather not, thanks."});
+    let server = ModelServer::start(Behaviour::Message(message));
+    let person = person(&server);
+    let ran = person.gently(&["ask", "Sing?"]).exits(0);
+    assert_eq!(ran.out, "Rather not, thanks.\n");
+    let told = asked(&person, &["And dance?"]);
+    assert_eq!(told["drift"]["refusal"], true, "{told:#}");
+    assert_eq!(
+        told["answer"],
+        r#"[{"refusal":"Rather not, thanks.","type":"refusal"}]"#
+    );
+    let counted = person.gently(&["stats", "--json"]).exits(0).json();
+    assert_eq!(counted["refusals"], 2, "{counted:#}");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
 /// Measurements go as what they are, and not by the names that they have on record.
 #[test]
 fn a_model_is_told_of_this_machine_in_words() {

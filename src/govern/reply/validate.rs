@@ -5,6 +5,7 @@
 //! verdict holds text. `docs/drift.md` says what each rule looks at, and its limits.
 
 use crate::record::ledger::bundle::Bundle;
+use crate::record::ledger::reply::has_refusal_part;
 
 use super::claims;
 use super::completeness;
@@ -32,7 +33,7 @@ pub fn judge(
 ) -> Judgement {
     let own = folded(&spoken(reply));
     let look = Validation::of(kernel, bundle, prompt.as_str(), reply, &own);
-    let refusal = refusal::refuses(kernel, look.prompt, &own, shows_code(reply));
+    let refusal = look.refuses();
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());
     ran.extend(look.completeness(refusal));
@@ -103,16 +104,19 @@ impl<'a> Validation<'a> {
         let ran = match rule.class() {
             DriftClass::Authority => vec![self.authority()],
             DriftClass::Evidence => self.evidence(),
-            DriftClass::Completeness => {
-                let code = shows_code(self.reply);
-                self.completeness(refusal::refuses(self.kernel, self.prompt, self.own, code))
-            }
+            DriftClass::Completeness => self.completeness(self.refuses()),
             DriftClass::Tone => self.tone(),
             // A shape is the whole reply's.
             DriftClass::Schema => Vec::new(),
         };
         ran.iter()
             .any(|ran| ran.rule == rule && ran.found.is_some())
+    }
+
+    /// Whether the reply refuses: its server says so, or its words do.
+    fn refuses(&self) -> bool {
+        let code = shows_code(self.reply);
+        has_refusal_part(self.reply) || refusal::refuses(self.kernel, self.prompt, self.own, code)
     }
 
     fn authority(&self) -> RuleResult {

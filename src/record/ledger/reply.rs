@@ -109,20 +109,37 @@ impl ReplyDoc {
     }
 }
 
-/// An answer as a person reads it: one that came in several parts which are all text is their texts
-/// in a row; any other is what it is. Only for a screen: on record is the list.
+/// What a server says in place of an answer, as a part of it.
+pub const REFUSAL_PART: &str = "refusal";
+/// The kind of a part that is text.
+const TEXT_PART: &str = "text";
+
+/// An answer as a person reads it: one that came in several parts which are all text, or a refusal, is
+/// their texts in a row; any other is what it is. Only for a screen: on record is the list.
 pub fn readable(answer: &str) -> Cow<'_, str> {
-    let parts: Option<Vec<Value>> = answer
-        .starts_with("[{")
-        .then(|| canon::parse(answer.as_bytes()).ok())
-        .flatten();
     let text = |part: &Value| {
-        let is_text = part.get("type").is_some_and(|kind| kind == "text");
-        let text = part.get("text").filter(|_| is_text);
+        let kind = part.get("type")?.as_str()?;
+        let text = part
+            .get(kind)
+            .filter(|_| [TEXT_PART, REFUSAL_PART].contains(&kind));
         text.and_then(Value::as_str).map(str::to_owned)
     };
-    let texts = parts.and_then(|parts| parts.iter().map(text).collect::<Option<String>>());
+    let texts = parts(answer).and_then(|parts| parts.iter().map(text).collect::<Option<String>>());
     texts.map_or(Cow::Borrowed(answer), Cow::Owned)
+}
+
+/// Whether a server said, in a part of an answer, that the answer is a refusal.
+pub fn has_refusal_part(answer: &str) -> bool {
+    let is_refusal = |part: &Value| part.get("type").is_some_and(|kind| kind == REFUSAL_PART);
+    parts(answer).is_some_and(|parts| parts.iter().any(is_refusal))
+}
+
+/// The parts of an answer that came in several.
+fn parts(answer: &str) -> Option<Vec<Value>> {
+    let is_list = answer.starts_with("[{");
+    is_list
+        .then(|| canon::parse(answer.as_bytes()).ok())
+        .flatten()
 }
 
 fn texts(value: Value, change: &mut dyn FnMut(&str) -> Option<String>) -> Value {
@@ -211,8 +228,13 @@ mod tests {
                 r#"[{"citations":["x"],"text":"Paris.","type":"text"}]"#,
                 "Paris.",
             ),
+            (
+                r#"[{"text":"Well. ","type":"text"},{"refusal":"No.","type":"refusal"}]"#,
+                "Well. No.",
+            ),
         ] {
             assert_eq!(readable(answer), read);
+            assert_eq!(has_refusal_part(answer), read.ends_with("No."));
         }
         for as_it_is in [
             "Paris.",
@@ -226,7 +248,9 @@ mod tests {
             r#"[{"text":1,"type":"text"}]"#,
             // What else is in it would be lost.
             r#"[{"text":"a","type":"text"},{"id":"1"}]"#,
-            r#"[{"refusal":"no","type":"refusal"}]"#,
+            r#"[{"refusal":1,"type":"refusal"}]"#,
+            // A model's own words about one.
+            r#"[{"type":"refusal","refusal":"no"}]"#,
         ] {
             assert_eq!(readable(as_it_is), as_it_is);
         }
