@@ -296,9 +296,12 @@ fn commands_do_what_the_commands_of_their_names_do() {
         "nothing was asked in this conversation yet",
     );
     sends(&mut typist, "/hlep", "did you mean /help?");
-    // The line stands there to be mended.
-    typist.types(CTRL_C);
+    // What was meant stands in the line, and Enter does it.
+    typist.types("\r");
+    typist.sees("/erase last|ID");
     typist.sees(PROMPT);
+    sends(&mut typist, "/delete", "there is no /delete");
+    sends(&mut typist, "/refs foo", "'foo' is nothing on record");
     sends(&mut typist, "/file no.txt", "there is no such file");
     sends(
         &mut typist,
@@ -727,4 +730,69 @@ fn a_chat_names_conversations_and_moves_between_them() {
     let ran = person.piped(&["chat", "--conversation", "no such"], b"Hi\n");
     assert!(ran.exits(2).err.contains("no conversation 'no such'"));
     assert_eq!(server.requests().len(), 5);
+}
+
+/// What is missing is said before anybody types a question, and what one is for is said elsewhere.
+#[test]
+fn a_chat_says_first_who_answers() {
+    let person = Person::with(&[
+        ("GENTLY_MODEL_DEFAULT", "auto"),
+        ("OLLAMA_HOST", "http://127.0.0.1:9"),
+        ("GENTLY_ANCHOR_MODE", "off"),
+    ])
+    .under_the_kernel();
+    let mut typist = Typist::begin(&person, SIZE, &["chat"]);
+    let greeting = typist.sees("/help lists the commands");
+    for words in [
+        "No language model is set up.",
+        "gently config set model.base_url URL",
+        "a new conversation · observer answers, about this machine alone",
+    ] {
+        assert!(greeting.contains(words), "{words}: {greeting}");
+    }
+    typist.sees(PROMPT);
+    typist.types("Who wrote Faust?\r");
+    typist.sees("your question stands in the line; Ctrl-C clears it");
+    typist.sees("> Who wrote Faust?");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let ran = person.gently(&["chat", "What is 1?"]).exits(2);
+    assert!(
+        ran.err.contains("to ask one: gently ask 'What is 1?'"),
+        "{ran:#?}"
+    );
+}
+
+/// A key that is not of this home is said of each line, and nothing is opened for it.
+#[test]
+fn a_wrong_key_opens_nothing_anew() {
+    let server = says(&["One."]);
+    let mut person = person(&server);
+    person.gently(&["init"]).exits(0);
+    person.set("GENTLY_AUTH_KEY", &"0".repeat(64));
+    let ran = person.piped(&["chat"], b"What is 1?\nWhat is 2?\n");
+    assert!(ran.err.contains("auth failed"), "{ran:#?}");
+    assert!(!ran.err.contains("opened anew"), "{ran:#?}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+/// What another process erases is offered no more once the next line is read.
+#[test]
+fn what_another_process_erases_is_offered_no_more() {
+    let server = says(&["One.", "Two.", "Three."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is zygomorphic?", "One.");
+    person
+        .gently(&["conversation", "delete", "last", "--yes"])
+        .exits(0);
+    sends(&mut typist, "What is 2?", "Two.");
+    typist.types(&format!("{UP}{UP}{UP}\r"));
+    typist.sees("Three.");
+    typist.sees(PROMPT);
+    assert_eq!(sent(&server).pop().unwrap(), "What is 2?");
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
 }

@@ -111,6 +111,11 @@ impl HomeTerms {
     }
 }
 
+/// What was erased last, so that somebody who offers texts again knows when to read them anew.
+pub fn last_erasure(store: &ReadStore) -> Result<Option<String>, StoreError> {
+    Ok(store.newest_artifact(TOMBSTONE)?.map(|row| row.id))
+}
+
 /// The models that were asked, each once.
 pub fn models_asked(store: &ReadStore) -> Result<Vec<String>, StoreError> {
     let mut models = BTreeSet::new();

@@ -4,7 +4,9 @@ use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::ThreadPosition;
 use crate::config::Config;
 use crate::record::context::config::{ContextRules, EmptyRefs};
+use crate::record::unseen::spelled_on_a_line;
 use crate::store::ReadStore;
+use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::home::open::OpenHomeError;
@@ -74,6 +76,33 @@ impl ContextRequest {
             deep: self.deep,
         })
     }
+}
+
+/// Refuses what is no reference, or is not of a conversation, where one is given: that is known before
+/// anything is asked with it.
+pub fn check(
+    store: &ReadStore,
+    texts: &[String],
+    thread: Option<Uuid>,
+) -> Result<(), OpenHomeError> {
+    for text in texts {
+        let own = match reference(store, text)? {
+            Reference::Last(_) => continue,
+            Reference::Exchange(id) => Some(store.thread_turn(id)?.map(|turn| turn.thread)),
+            Reference::Id(id) => match id.parse() {
+                Ok(id) => store.event(id)?.map(|event| Some(event.thread)),
+                Err(_) => None,
+            },
+        };
+        let what = match own {
+            None => "is nothing on record: last:N, none, usual, or ids as in 81bb5b35/3",
+            Some(own) if own.is_some() && own != thread => "is of another conversation",
+            Some(_) => continue,
+        };
+        let name = spelled_on_a_line(text);
+        return Err(OpenHomeError::Refused(format!("'{name}' {what}")));
+    }
+    Ok(())
 }
 
 fn reference(store: &ReadStore, text: &str) -> Result<Reference, OpenHomeError> {

@@ -1,7 +1,7 @@
 //! A chat on a terminal: lines are typed, commands are done, and what could not be asked stands in
 //! the line again.
 
-use crate::app::ask::chat::history;
+use crate::app::ask::chat::{history, last_erasure};
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 
@@ -25,7 +25,14 @@ pub async fn run(chat: &mut Chat) -> u8 {
     greet(chat).await;
     offer_history(chat, &mut lines);
     let mut kept = String::new();
+    let mut erased = erased_last(chat);
     loop {
+        // Somebody else may have erased what would be offered again.
+        let now = erased_last(chat);
+        if now != erased {
+            erased = now;
+            offer_history(chat, &mut lines);
+        }
         let line = match lines.read(&kept).await {
             LineEvent::Line(line) => line,
             LineEvent::Cleared => {
@@ -38,9 +45,9 @@ pub async fn run(chat: &mut Chat) -> u8 {
         let text = match ChatLine::of(&line) {
             ChatLine::Blank => continue,
             ChatLine::Question(text) => text,
-            ChatLine::Mistyped(why) => {
+            ChatLine::Mistyped { why, instead } => {
                 say(&why);
-                kept = line;
+                kept = instead;
                 continue;
             }
             ChatLine::Command(command) => match perform(chat, command).await {
@@ -105,7 +112,11 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
     match turn.signalled {
         Some(code) if code != INTERRUPTED => NextStep::End(code),
         _ if turn.is_kept => {
-            say(again);
+            match (turn.is_refused, lines.shows_kept()) {
+                // Whoever asks it again gets the same again.
+                (true, true) => say("your question stands in the line; Ctrl-C clears it"),
+                _ => say(again),
+            }
             NextStep::Again
         }
         _ => NextStep::Line,
@@ -124,6 +135,11 @@ fn typed_again(question: &str) -> String {
 async fn greet(chat: &Chat) {
     say_place(chat, "a new conversation").await;
     say("/help lists the commands, Ctrl-D ends");
+}
+
+fn erased_last(chat: &Chat) -> Option<String> {
+    let opened = chat.opened().ok()?;
+    last_erasure(&opened.store).ok().flatten()
 }
 
 /// Offers the questions on record again, and the words of this conversation.

@@ -7,6 +7,7 @@ use rustyline::completion::unescape;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
+use crate::app::ask::references::check;
 use crate::app::home::open::OpenHomeError;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
@@ -89,7 +90,12 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             chat.choose_model(&model).await?;
             say(&format!("{} is asked from here on", quiet(&model)));
         }
-        ChatCommand::Refs(turns) => say(&refer(chat, turns)),
+        ChatCommand::Refs(turns) => {
+            if let (Some(ShownTurns::These(refs)), Ok(opened)) = (&turns, chat.opened()) {
+                check(&opened.store, refs, chat.thread)?;
+            }
+            say(&refer(chat, turns));
+        }
         ChatCommand::Deep(deep) => {
             chat.settings.context.deep = deep;
             say(match deep {

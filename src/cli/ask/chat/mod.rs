@@ -27,6 +27,9 @@ use std::io::IsTerminal as _;
 use clap::Args;
 
 use crate::app::home::open::OpenHomeError;
+use crate::cli::{could_not, program};
+use crate::os::shell_word;
+use std::path::Path;
 
 use talk::Chat;
 
@@ -45,10 +48,21 @@ pub struct ChatArgs {
     /// The project that a new conversation joins
     #[arg(long, value_name = "PROJECT")]
     pub project: Option<String>,
+    /// A question, which a chat takes line by line
+    #[arg(hide = true)]
+    pub words: Vec<String>,
 }
 
 /// Asks line by line until the input ends, and gives the exit code.
 pub async fn run(args: ChatArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if !args.words.is_empty() {
+        let question = shell_word(Path::new(&args.words.join(" ")));
+        let why = format!(
+            "a chat takes its questions line by line; to ask one: {} ask {question}",
+            program()
+        );
+        return Ok(could_not(&why, json));
+    }
     let mut chat = Chat::begin(&args, json).await?;
     let code = match std::io::stdin().is_terminal() {
         true => by_hand::run(&mut chat).await,

@@ -66,6 +66,8 @@ pub struct ChatTurn {
     pub code: u8,
     /// Whether nothing of it is on record for certain, so that it is to be asked again.
     pub is_kept: bool,
+    /// Whether it was refused as it is: the same again is refused again.
+    pub is_refused: bool,
     /// The exit code of the signal that gave it up.
     pub signalled: Option<u8>,
     /// Its text as it is offered again.
@@ -77,8 +79,16 @@ impl ChatTurn {
         ChatTurn {
             code,
             is_kept: true,
+            is_refused: false,
             signalled: None,
             offered: None,
+        }
+    }
+
+    fn refused(code: u8) -> ChatTurn {
+        ChatTurn {
+            is_refused: true,
+            ..ChatTurn::kept(code)
         }
     }
 }
@@ -236,7 +246,7 @@ impl Chat {
         if !self.path.exists()
             && let Some(why) = beyond_without_a_home(&request, &self.path).await
         {
-            return ChatTurn::kept(could_not(&why, self.json));
+            return ChatTurn::refused(could_not(&why, self.json));
         }
         if self.home.is_none()
             && let Err(error) = self.renew()
@@ -265,13 +275,15 @@ impl Chat {
                 let code = stopped(&error, self.json);
                 if is_of_the_home(&error) {
                     self.renew_and_say();
+                    return ChatTurn::kept(code);
                 }
-                return ChatTurn::kept(code);
+                return ChatTurn::refused(code);
             }
         };
         let mut turn = ChatTurn {
             code: report.code,
             is_kept: report.asked.is_none(),
+            is_refused: false,
             signalled: report.signalled,
             offered: None,
         };
@@ -341,8 +353,7 @@ impl Chat {
 fn is_of_the_home(error: &OpenHomeError) -> bool {
     matches!(
         error,
-        OpenHomeError::Auth { .. }
-            | OpenHomeError::Home(_)
+        OpenHomeError::Home(_)
             | OpenHomeError::Key(_)
             | OpenHomeError::ReadOnly { .. }
             | OpenHomeError::Recorder(_)

@@ -12,8 +12,13 @@ pub enum ChatLine {
     Question(String),
     /// A command.
     Command(ChatCommand),
-    /// Something else that begins with a slash, and a sentence about it.
-    Mistyped(String),
+    /// Something else that begins with a slash.
+    Mistyped {
+        /// A sentence about it.
+        why: String,
+        /// What stands in the line instead, to be mended or sent.
+        instead: String,
+    },
 }
 
 /// Names what can be done in a chat beside asking.
@@ -142,7 +147,7 @@ pub const COMMANDS: [CommandHelp; 20] = [
     ),
     help("session", "", "the session of the last question"),
     help("verify", "", "check the record"),
-    help("quit", "", "end; so does Ctrl-D"),
+    help("quit", "", "end; so do /exit and Ctrl-D"),
 ];
 
 impl ChatLine {
@@ -163,7 +168,10 @@ impl ChatLine {
             .unwrap_or((command, ""));
         match ChatCommand::of(name, rest.trim()) {
             Ok(command) => ChatLine::Command(command),
-            Err(why) => ChatLine::Mistyped(why),
+            Err(why) => ChatLine::Mistyped {
+                why,
+                instead: meant(name, rest),
+            },
         }
     }
 }
@@ -233,10 +241,30 @@ fn takes(name: &str) -> String {
     format!("/{name} takes something behind it: /{name} {what}")
 }
 
+/// What was most likely meant by a line that is no command: the nearest one, the same where only what
+/// stands behind it is wrong, a question that begins with a slash; nothing where nobody can tell.
+fn meant(name: &str, rest: &str) -> String {
+    let names = || COMMANDS.iter().map(|command| command.name);
+    let is_command = names().any(|known| known == name);
+    match nearest(name, names()).filter(|_| !is_command) {
+        Some(meant) => format!("/{meant} {rest}").trim_end().to_owned(),
+        None if is_command => format!("/{name} {}", rest.trim_start()),
+        None if name.contains('/') || !rest.trim().is_empty() => {
+            format!("//{name} {rest}").trim_end().to_owned()
+        }
+        None => String::new(),
+    }
+}
+
 /// That there is no such command, and which one was most likely meant.
 fn unknown(name: &str) -> String {
     const EXCERPT: usize = 40;
     let shown = crate::cli::screen::quiet(&crate::cli::screen::beginning(name, EXCERPT));
+    if name == "delete" {
+        return "there is no /delete: /erase last destroys one question with its answer, and gently \
+                conversation delete a whole conversation"
+            .to_owned();
+    }
     let meant = nearest(name, COMMANDS.iter().map(|command| command.name));
     let meant = match meant {
         Some(meant) => format!("did you mean /{meant}?"),
@@ -304,9 +332,28 @@ mod tests {
             ("/deep maybe", "/deep on|off"),
             ("/drift now", "takes nothing"),
             ("/erase", "/erase last|ID"),
+            ("/delete last", "conversation delete"),
         ] {
             match ChatLine::of(line) {
-                ChatLine::Mistyped(why) => assert!(why.contains(said), "{line}: {why}"),
+                ChatLine::Mistyped { why, .. } => assert!(why.contains(said), "{line}: {why}"),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_meant_stands_in_the_line() {
+        for (line, meant) in [
+            ("/hlep", "/help"),
+            ("/modle gpt", "/model gpt"),
+            ("/title", "/title "),
+            ("/deep maybe", "/deep maybe"),
+            ("/etc/hosts what is it?", "//etc/hosts what is it?"),
+            ("/xyzzyx", ""),
+            ("/delete", ""),
+        ] {
+            match ChatLine::of(line) {
+                ChatLine::Mistyped { instead, .. } => assert_eq!(instead, meant, "{line}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
