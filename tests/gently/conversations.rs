@@ -192,6 +192,9 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
     assert_eq!(listed(&person, &[])[0]["questions"], 2);
     // There is none to go on with once all are put away.
     person.gently(&["conversation", "archive", &now]).exits(0);
+    let list = person.gently(&["conversation", "list"]).exits(0);
+    let said = "every conversation was put away: gently conversation list --archived";
+    assert!(list.err.contains(said), "{list:#?}");
     let none = person.gently(&["ask", "-c", "Five?"]).exits(2);
     assert!(
         none.err
@@ -1003,7 +1006,25 @@ fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
     person.gently(&["project", "new", "Travel"]).exits(0);
     person.gently(&["project", "use", "project-1"]).exits(0);
     let inside = asked(&person, &["Where to?"]);
-    let retired = person.gently(&["project", "retire", "Travel"]).exits(0);
+    // It is for good, so it asks; and a look changes nothing.
+    let asks = person.gently(&["project", "retire", "Travel"]).exits(2);
+    assert!(
+        asks.err.contains("retires project-1 \"Travel\" for good") && asks.err.contains("--yes"),
+        "{asks:#?}"
+    );
+    let dry = json(&person, &["project", "retire", "Travel", "--dry-run"]);
+    assert_eq!(
+        (&dry["dry_run"], &dry["name"]),
+        (&true.into(), &"Travel".into())
+    );
+    let list = person.gently(&["project", "list"]).exits(0);
+    assert!(
+        list.out.starts_with("project-1  Travel  (") && list.out.contains(", in use)\n"),
+        "{list:#?}"
+    );
+    let retired = person
+        .gently(&["project", "retire", "Travel", "--yes"])
+        .exits(0);
     assert!(retired.err.contains("it is in use"), "{retired:#?}");
     person.gently(&["project", "retire", "Travel"]).exits(2);
     person.gently(&["project", "use", "Travel"]).exits(2);

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::record::signature::PublicKey;
 use crate::record::unseen::spelled;
+use crate::recorder::TOMBSTONE;
 use crate::store::{ReadStore, StoreError};
 
 use super::attachment::without_files;

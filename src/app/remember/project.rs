@@ -212,6 +212,16 @@ fn listed(
     })
 }
 
+/// The project that would be retired; changes nothing.
+pub fn plan_retirement(
+    store: &ReadStore,
+    config: &Config,
+    text: &str,
+) -> Result<ListedProject, OpenHomeError> {
+    let in_use = id_in_use(store, config).ok().flatten();
+    listed(store, find_open(store, text)?, in_use.as_deref())
+}
+
 /// The same of one, as it is after a change.
 fn after(opened: &OpenHome, id: &str) -> Result<ListedProject, OpenHomeError> {
     let in_use = id_in_use(&opened.store, &opened.config).ok().flatten();
@@ -284,9 +294,12 @@ pub async fn rename(
 }
 
 /// Ends a project, for good: its conversations stay in it, and no other one joins them.
-pub async fn retire(opened: &OpenHome, project: &str) -> Result<ListedProject, OpenHomeError> {
+pub async fn retire(
+    opened: &OpenHome,
+    planned: &ListedProject,
+) -> Result<ListedProject, OpenHomeError> {
     let key = opened.authorize().await?;
-    let found = find(&opened.store, project)?;
+    let found = &planned.project;
     let id = found.row.id.clone();
     let allowed = move |store: &ReadStore| why_not_open(store, &id);
     let new = NewArtifact {

@@ -160,7 +160,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "project retire",
-        &[("gently project retire Travel", "end it for good")],
+        &[(
+            "gently project retire Travel",
+            "end it for good; it asks first, scripts say --yes",
+        )],
     ),
     (
         "project use",

@@ -217,6 +217,10 @@ fn say_what_is_listed(found: &ConversationList, archived: bool) {
     if found.conversations.is_empty() {
         say(&match archived {
             true => format!("none{of} was put away"),
+            false if found.are_put_away => format!(
+                "every conversation{of} was put away: {} conversation list --archived",
+                program()
+            ),
             false => format!(
                 "no conversation{of} yet: {} ask \"…\" begins one",
                 program()

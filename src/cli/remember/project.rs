@@ -4,13 +4,15 @@ use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::project::{
-    ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, rename, retire,
+    ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, plan_retirement, rename,
+    retire,
 };
 use crate::record::ledger::conversation::ProjectState;
-use crate::view::remember::project::{ListedProjectView, ProjectChoiceView};
+use crate::view::remember::project::{ListedProjectView, ProjectChoiceView, retirement};
 
+use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::{counted, quiet};
-use crate::cli::{Notices, present, program, say};
+use crate::cli::{Notices, could_not, present, program, say};
 
 /// What `gently project` is asked to do.
 #[derive(Debug, Subcommand)]
@@ -20,7 +22,7 @@ pub enum ProjectCommand {
         /// What to call it
         name: String,
     },
-    /// List projects, oldest first; the one in use has a star
+    /// List projects, oldest first
     List {
         /// Those that are retired, too
         #[arg(long)]
@@ -37,6 +39,8 @@ pub enum ProjectCommand {
     Retire {
         /// Its name, or its id as in project-1
         project: String,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Put a project in use: only its conversations are listed, and new ones join it
     ///
@@ -75,18 +79,37 @@ pub async fn run(command: ProjectCommand, json: bool) -> Result<u8, OpenHomeErro
             let renamed = rename(&open::open_home()?, &project, &name, &notice).await?;
             Ok(print_one(&renamed, json))
         }
-        ProjectCommand::Retire { project } => {
-            let retired = retire(&open::open_home()?, &project).await?;
-            if retired.is_in_use {
-                say(&format!(
-                    "it is in use, and what begins now is in no project: {} project use none",
-                    program()
-                ));
-            }
-            Ok(print_one(&retired, json))
-        }
+        ProjectCommand::Retire { project, consent } => end(&project, consent, json).await,
         ProjectCommand::Use { project } => put_in_use(&project, json),
     }
+}
+
+/// Retires a project, once somebody has said that it may be.
+async fn end(project: &str, consent: ConsentArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if consent.dry_run {
+        let home = open::existing_home()?;
+        let (store, config) = (open::store(&home)?, open::config(&home)?);
+        let planned = plan_retirement(&store, &config, project)?;
+        return Ok(consent::dry_run(&retirement(&planned), json));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = plan_retirement(&opened.store, &opened.config, project)?;
+    let words = ConsentWords {
+        does: "retire it",
+        done: "retired",
+    };
+    if let Err(why) = consent.ask(&retirement(&planned), words) {
+        return Ok(could_not(&why, json));
+    }
+    let retired = retire(&opened, &planned).await?;
+    if retired.is_in_use {
+        say(&format!(
+            "it is in use, and what begins now is in no project: {} project use none",
+            program()
+        ));
+    }
+    Ok(print_one(&retired, json))
 }
 
 fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
@@ -111,16 +134,18 @@ fn print_one(listed: &ListedProject, json: bool) -> u8 {
     present(json, || ListedProjectView::of(listed), || line(listed))
 }
 
-/// `* project-1  Travel  (3 conversations, retired)`
+/// `project-1  Travel  (3 conversations, in use)`
 fn line(listed: &ListedProject) -> String {
-    let star = if listed.is_in_use { "*" } else { " " };
     let mut beside = vec![counted(listed.conversations, "conversation")];
+    if listed.is_in_use {
+        beside.push("in use".to_owned());
+    }
     if listed.project.row.state == ProjectState::Retired {
         beside.push("retired".to_owned());
     }
     let name = name(&listed.project);
     let short = &listed.project.short;
-    format!("{star} {short}  {name}  ({})\n", beside.join(", "))
+    format!("{short}  {name}  ({})\n", beside.join(", "))
 }
 
 /// What a project is called, or in brackets why that is not here.

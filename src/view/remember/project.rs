@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails};
+use crate::app::words::counted;
+use crate::view::keep::plan::PlanView;
 
 /// A project, as it stands beside a conversation.
 #[derive(Clone, Debug, Serialize)]
@@ -47,6 +49,16 @@ impl ListedProjectView {
             in_use: listed.is_in_use,
         }
     }
+}
+
+/// What retiring a project would do.
+pub fn retirement(planned: &ListedProject) -> PlanView<ListedProjectView> {
+    let would = format!(
+        "retires {} for good: its {} stay in it, and no other one joins it",
+        planned.project.called(),
+        counted(planned.conversations, "conversation")
+    );
+    PlanView::new(true, vec![would], ListedProjectView::of(planned))
 }
 
 /// Which project is in use.

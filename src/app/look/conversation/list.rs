@@ -59,6 +59,8 @@ pub struct ConversationList {
     pub project: Option<ProjectDetails>,
     /// Whether that one is in use, and nobody asked for it.
     pub is_in_use: bool,
+    /// Whether none is listed because all were put away.
+    pub are_put_away: bool,
 }
 
 /// A page of the list of conversations of a home.
@@ -80,6 +82,12 @@ pub fn list(home: &Home, request: &ListRequest) -> Result<ConversationList, Open
     let most = usize::try_from(request.most).unwrap_or(usize::MAX);
     let has_more = rows.len() > most;
     rows.truncate(most);
+    let archived = ConversationFilter {
+        state: ConversationState::Archived,
+        ..which
+    };
+    let is_first = rows.is_empty() && before.is_none() && !request.archived;
+    let are_put_away = is_first && !store.conversations(archived, None, 1)?.is_empty();
     let conversations: Vec<_> = rows
         .into_iter()
         .map(|row| listed(&store, row))
@@ -95,6 +103,7 @@ pub fn list(home: &Home, request: &ListRequest) -> Result<ConversationList, Open
         conversations,
         next,
         is_in_use: project.is_some() && request.project.is_none(),
+        are_put_away,
         project,
     })
 }
