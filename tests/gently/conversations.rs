@@ -916,6 +916,53 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
     verified(&person);
 }
 
+/// A question whose process was killed waits for nobody: deleting says what it takes.
+#[test]
+fn deleting_names_what_a_killed_process_left() {
+    let server = ModelServer::script(vec![Behaviour::Good, Behaviour::NeverBegins]);
+    let person = person(&server);
+    asked(&person, &["What stays?"]);
+    let mut child = person
+        .command(&["ask", "And what else?"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for(2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let plan = json(&person, &["conversation", "delete", "last", "--dry-run"]);
+    assert_eq!(
+        (
+            plan["waiting"].as_array().unwrap().len(),
+            plan["given_up"].as_array().unwrap().len()
+        ),
+        (0, 1)
+    );
+    let id = plan["given_up"][0].as_str().unwrap().to_owned();
+    let thread = plan["conversation"]["conversation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let done = person
+        .gently(&["conversation", "delete", &thread, "--yes"])
+        .exits(0);
+    let said = format!(
+        "{id} has no answer, and stays: the gently that asked it was ended; to erase it: gently session close, then \
+         gently erase {id}"
+    );
+    assert!(
+        done.out.contains(&said) || done.err.contains(&said),
+        "{done:#?}"
+    );
+    assert!(
+        !done.out.contains("waits for its answer") && !done.err.contains("waits for its answer")
+    );
+    person.gently(&["session", "close", "--yes"]).exits(0);
+    person.gently(&["erase", &id, "--yes"]).exits(0);
+    verified(&person);
+}
+
 #[test]
 fn a_project_in_use_holds_what_begins_and_what_is_listed() {
     let (_server, mut person) = served();

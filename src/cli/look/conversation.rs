@@ -20,7 +20,7 @@ use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
     ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
-    ExportedConversationView, ListedConversationView, still_waiting,
+    ExportedConversationView, ListedConversationView, given_up, still_waiting,
 };
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
@@ -399,7 +399,7 @@ async fn erase_all(
     if consent.dry_run {
         let home = open::existing_home()?;
         let store = open::store(&home)?;
-        let planned = plan_deletion(&store, &open::config(&home)?, id)?;
+        let planned = plan_deletion((&home, &store), &open::config(&home)?, id)?;
         return Ok(consent::dry_run(
             &ConversationDeletionView::plan(&planned),
             json,
@@ -407,7 +407,7 @@ async fn erase_all(
     }
     let opened = open::open_home()?;
     opened.authorize().await?;
-    let planned = plan_deletion(&opened.store, &opened.config, id)?;
+    let planned = plan_deletion((&opened.home, &opened.store), &opened.config, id)?;
     let view = ConversationDeletionView::plan(&planned);
     if let Err(why) = consent.ask_for(DELETE, &view, WORDS) {
         return Ok(could_not(&why, json));
@@ -428,6 +428,7 @@ async fn erase_all(
         let quoting = planned.erasure.quoting().map(|one| one.id.clone());
         lines.extend(words_also_in(&quoting.collect::<Vec<_>>()));
         lines.extend(still_waiting(&result.waiting));
+        lines.extend(given_up(&result.given_up));
         say("an older backup still holds what it held; so does whoever was sent it");
         format!("{}\n", lines.join("\n"))
     };

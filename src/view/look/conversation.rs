@@ -222,6 +222,8 @@ pub struct ConversationDeletionView {
     pub erasure: ErasureReachView,
     /// Exchanges that wait for their answer, and would stay.
     pub waiting: Vec<String>,
+    /// Exchanges that nobody waits for any more, and would stay until their session is closed.
+    pub given_up: Vec<String>,
 }
 
 impl ConversationDeletionView {
@@ -240,10 +242,12 @@ impl ConversationDeletionView {
             would.push("destroys its title, too, and what else was said of it".to_owned());
         }
         would.extend(still_waiting(&planned.waiting));
+        would.extend(given_up(&planned.given_up));
         let details = ConversationDeletionView {
             conversation: ListedConversationView::of(listed),
             erasure: erasure.details,
             waiting: planned.waiting.clone(),
+            given_up: planned.given_up.clone(),
         };
         let asks = !planned.erasure.is_empty() || planned.has_name;
         PlanView::new(asks, would, details)
@@ -263,6 +267,25 @@ pub fn still_waiting(waiting: &[String]) -> Option<String> {
     ))
 }
 
+/// Which exchanges stay because their process ended, until a close of their session gives them up.
+pub fn given_up(exchanges: &[String]) -> Option<String> {
+    let first = exchanges.first()?;
+    let (is, it) = match exchanges.len() {
+        1 => (
+            "has no answer, and stays: the gently that asked it was ended",
+            "it",
+        ),
+        _ => (
+            "have no answers, and stay: the gently that asked them was ended",
+            "them",
+        ),
+    };
+    Some(format!(
+        "{} {is}; to erase {it}: gently session close, then gently erase {first}",
+        exchanges.join(", ")
+    ))
+}
+
 /// A conversation that was deleted.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeletedConversationView {
@@ -273,6 +296,8 @@ pub struct DeletedConversationView {
     pub erasure: ErasureView,
     /// Exchanges that wait for their answer, and stayed.
     pub waiting: Vec<String>,
+    /// Exchanges that nobody waits for any more, and stayed.
+    pub given_up: Vec<String>,
 }
 
 impl DeletedConversationView {
@@ -282,6 +307,7 @@ impl DeletedConversationView {
             conversation: ListedConversationView::of(&result.conversation),
             erasure: ErasureView::of(&result.erased),
             waiting: result.waiting.clone(),
+            given_up: result.given_up.clone(),
         }
     }
 }

@@ -6,8 +6,9 @@ use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::keep::erase::{self, ErasurePlan};
 use crate::app::remember::project;
 use crate::config::Config;
+use crate::home::Home;
 use crate::record::ledger::conversation::ConversationState;
-use crate::recorder::ErasureResult;
+use crate::recorder::{ErasureResult, waited_for};
 use crate::store::ReadStore;
 
 use super::change::give_state;
@@ -22,6 +23,8 @@ pub struct ConversationDeletion {
     pub erasure: ErasurePlan,
     /// What screens call the exchanges that wait for their answer: they stay.
     pub waiting: Vec<String>,
+    /// What screens call those that nobody waits for any more: they stay until their session is closed.
+    pub given_up: Vec<String>,
     /// Whether a title or a name that somebody gave it goes, too.
     pub has_name: bool,
 }
@@ -34,21 +37,28 @@ pub struct DeletionResult {
     pub erased: ErasureResult,
     /// What screens call the exchanges that wait for their answer, and stayed.
     pub waiting: Vec<String>,
+    /// What screens call those that nobody waits for any more, and stayed.
+    pub given_up: Vec<String>,
 }
 
 /// Looks up what deleting a conversation would do; changes nothing.
 pub fn plan(
-    store: &ReadStore,
+    (home, store): (&Home, &ReadStore),
     config: &Config,
     id: &str,
 ) -> Result<ConversationDeletion, OpenHomeError> {
     let in_use = project::id_in_use(store, config)?;
     let row = conversation(store, id, in_use.as_deref())?;
-    let (mut exchanges, mut waiting) = (Vec::new(), Vec::new());
+    let (mut exchanges, mut waiting, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
+    let waited_for = waited_for(home.paths())?;
     for id in store.exchanges_in(row.thread)? {
         match store.exchange(id)? {
             Some(exchange) if exchange.outcome.is_none() => {
-                waiting.push(short_id_of_row(store, &exchange)?);
+                let list = match waited_for.contains(&id) {
+                    true => &mut waiting,
+                    false => &mut given_up,
+                };
+                list.push(short_id_of_row(store, &exchange)?);
             }
             _ => exchanges.push(id),
         }
@@ -59,6 +69,7 @@ pub fn plan(
         erasure: erase::plan_for(store, exchanges)?,
         conversation: listed(store, row)?,
         waiting,
+        given_up,
         has_name,
     })
 }
@@ -88,5 +99,6 @@ pub async fn delete(
         conversation: listed(&opened.store, row_of(&opened.store, thread)?)?,
         erased,
         waiting: planned.waiting.clone(),
+        given_up: planned.given_up.clone(),
     })
 }
