@@ -11,6 +11,9 @@ use crate::record::ledger::short_name::{short_name, short_names};
 /// The model's id.
 pub const ID: &str = "observer";
 
+/// The tool that tells how the machine is: it is what people ask about.
+const MACHINE: &str = "sys_health";
+
 /// Most characters of the question that are looked at, for naming what it is about.
 const LOOKED_AT: usize = 4096;
 
@@ -24,11 +27,11 @@ const OURS: [&str; 26] = [
 /// Answers from the bundle alone: what was seen, facts, open items, and what is not known.
 pub fn answer(bundle: &Bundle, question: &str) -> String {
     let mut lines = vec![opening(bundle, question).to_owned(), String::new()];
+    let is_brief = is_brief(bundle);
+    let shown = |tool: &str| !is_brief || tool == MACHINE;
     // The machine first: it is what people ask about.
-    let (machine, others): (Vec<_>, Vec<_>) = bundle
-        .sight
-        .iter()
-        .partition(|(tool, _)| *tool == "sys_health");
+    let told = bundle.sight.iter().filter(|(tool, _)| shown(tool));
+    let (machine, others): (Vec<_>, Vec<_>) = told.partition(|(tool, _)| *tool == MACHINE);
     for (tool, entry) in machine.into_iter().chain(others) {
         match entry {
             SightEntry::Seen {
@@ -52,9 +55,32 @@ pub fn answer(bundle: &Bundle, question: &str) -> String {
         lines.push(String::new());
     }
     lines.extend(records(bundle));
-    lines.push(unknown(bundle));
+    lines.extend(more(bundle).filter(|_| is_brief));
+    lines.push(unknown(bundle, &shown));
     lines.extend(not_looked_at(bundle));
     lines.join("\n")
+}
+
+/// Whether the state of the machine is told alone: all tools were looked at, so the question is about
+/// none of them by name, and what they show would not fit on a screen.
+fn is_brief(bundle: &Bundle) -> bool {
+    let is_seen = |entry: &SightEntry| matches!(entry, SightEntry::Seen { .. });
+    bundle.sight.len() > 1
+        && bundle.sight.get(MACHINE).is_some_and(is_seen)
+        && !bundle.sight.values().any(SightEntry::was_not_looked_at)
+}
+
+/// The tools that were looked at and whose values are not told: who asks for one by name gets it.
+fn more(bundle: &Bundle) -> Option<String> {
+    let others = bundle.sight.keys().filter(|tool| *tool != MACHINE);
+    let names: Vec<&str> = others.map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Looked at, too: {}. To see one: gently sight {}",
+            names.join(", "),
+            names.first().unwrap_or(&"")
+        )
+    })
 }
 
 fn opening(bundle: &Bundle, question: &str) -> &'static str {
@@ -123,9 +149,10 @@ fn open_item(item: &OpenItem) -> String {
     }
 }
 
-fn unknown(bundle: &Bundle) -> String {
+/// What is not known of the tools whose values are told.
+fn unknown(bundle: &Bundle, shown: &dyn Fn(&str) -> bool) -> String {
     let mut names: Vec<String> = Vec::new();
-    for (tool, entry) in &bundle.sight {
+    for (tool, entry) in bundle.sight.iter().filter(|(tool, _)| shown(tool)) {
         match entry {
             SightEntry::Seen { unknowns, .. } => {
                 names.extend(unknowns.iter().map(|u| u.replace('_', " ")))
@@ -209,6 +236,22 @@ mod tests {
              Not looked at: disk_usage."
         ));
         assert!(!said.contains("shows nothing"), "{said}");
+    }
+
+    /// Who asks about no tool by name gets the machine's state and the names of the rest.
+    #[test]
+    fn a_question_about_all_gets_the_state_of_the_machine() {
+        let disks = r#""sight":{"disk_usage":{"available":true,"freshness_s":2,"observed_at":"2026-01-08T00:00:00Z","unknowns":["inodes"],"values":{"disk1_free_mb":69362,"disk1_mount":"/","disk1_total_mb":250000}},"service_status":{"available":false,"reason":"not_installed","unknowns":[]},"#;
+        let all = BUNDLE.replace(r#""sight":{"#, disks);
+        let said = answer(&Bundle::parse(&all).unwrap(), "How is this machine doing?");
+        assert!(said.contains("\n  disk     71 % free") && !said.contains("disk_usage,"));
+        assert!(
+            said.ends_with(
+                "Looked at, too: disk_usage, service_status. To see one: gently sight disk_usage\n\
+                 Not known: gpu health. Unknown is a risk, and no sign of health."
+            ),
+            "{said}"
+        );
     }
 
     #[test]

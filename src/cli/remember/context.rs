@@ -89,6 +89,7 @@ impl PlaceArgs {
             goes_on: self.goes_on,
             parent: self.parent.clone(),
             anew: self.anew,
+            is_talk: false,
         }
     }
 }

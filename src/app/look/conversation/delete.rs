@@ -50,7 +50,7 @@ pub fn plan(
     let in_use = project::id_in_use(store, config)?;
     let row = conversation(store, id, in_use.as_deref())?;
     let (mut exchanges, mut waiting, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
-    let waited_for = waited_for(home.paths())?;
+    let waited_for = waited_for(&home.paths())?;
     for id in store.exchanges_in(row.thread)? {
         match store.exchange(id)? {
             Some(exchange) if exchange.outcome.is_none() => {
