@@ -13,6 +13,7 @@ use crate::app::look::conversation::{
     PageRequest, archive, begin, delete, export, list, messages, move_to, plan_deletion, rename,
     restore,
 };
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
 use crate::record::ledger::conversation::ConversationState;
@@ -20,7 +21,7 @@ use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
     ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
-    ExportedConversationView, ListedConversationView, still_waiting,
+    ExportedConversationView, ListedConversationView, TitledConversationView, still_waiting,
 };
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
@@ -171,10 +172,12 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
         } => return erase_all(&which.id, reason.as_deref(), consent, json).await,
         ConversationCommand::New { title, model } => {
             let opened = open::open_home()?;
-            begin(&opened, &title, model.as_deref(), &notice).await?
+            let begun = begin(&opened, &title, model.as_deref(), &notice).await?;
+            return Ok(print_titled(&begun, json));
         }
         ConversationCommand::Rename { which, title } => {
-            rename(&open::open_home()?, &which.id, &title, &notice).await?
+            let renamed = rename(&open::open_home()?, &which.id, &title, &notice).await?;
+            return Ok(print_titled(&renamed, json));
         }
         ConversationCommand::Move { which, project } => {
             move_to(&open::open_home()?, &which.id, &project).await?
@@ -191,6 +194,11 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
         project: args.project,
         all: args.all,
         archived: args.archived,
+fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
+    let view = || TitledConversationView::of(named);
+    present(json, view, || listed_lines(&named.of))
+}
+
         most: args.number,
         before: args.before,
     };

@@ -3,11 +3,12 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::remember::project::{
-    ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, rename, retire,
+    ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, rename, retire, show,
 };
 use crate::record::ledger::conversation::ProjectState;
-use crate::view::remember::project::{ListedProjectView, ProjectChoiceView};
+use crate::view::remember::project::{ListedProjectView, NamedProjectView, ProjectChoiceView};
 
 use crate::cli::screen::{counted, quiet};
 use crate::cli::{Notices, present, program, say};
@@ -62,18 +63,18 @@ pub async fn run(command: ProjectCommand, json: bool) -> Result<u8, OpenHomeErro
     match command {
         ProjectCommand::New { name } => {
             let made = begin(&open::open_home()?, &name, &notice).await?;
-            let printed = print_one(&made, json);
+            let printed = print_named(&made, json);
             say(&format!(
                 "to put it in use: {} project use {}",
                 program(),
-                made.project.short
+                made.of.project.short
             ));
             Ok(printed)
         }
         ProjectCommand::List { all } => print_list(all, json),
         ProjectCommand::Rename { project, name } => {
             let renamed = rename(&open::open_home()?, &project, &name, &notice).await?;
-            Ok(print_one(&renamed, json))
+            Ok(print_named(&renamed, json))
         }
         ProjectCommand::Retire { project } => {
             let retired = retire(&open::open_home()?, &project).await?;
@@ -107,8 +108,17 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, views, text))
 }
 
+/// Prints the project of an id.
+pub fn print_shown(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    Ok(print_one(&show(&open::existing_home()?, id)?, json))
+}
+
 fn print_one(listed: &ListedProject, json: bool) -> u8 {
     present(json, || ListedProjectView::of(listed), || line(listed))
+}
+
+fn print_named(named: &NamedThing<ListedProject>, json: bool) -> u8 {
+    present(json, || NamedProjectView::of(named), || line(&named.of))
 }
 
 /// `* project-1  Travel  (3 conversations, retired)`

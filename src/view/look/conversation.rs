@@ -9,6 +9,7 @@ use crate::app::look::conversation::{
     ConversationDeletion, ConversationList, ConversationPage, DeletionResult, ListedConversation,
     Message, MissingText,
 };
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::counted;
 use crate::record::hash::Hash32;
 use crate::record::unseen::spelled_on_a_line;
@@ -54,6 +55,26 @@ impl ListedConversationView {
             last_at: listed.last_at.map(|at| at.to_string()),
             models: listed.models.clone(),
             state: listed.row.state.name(),
+        }
+    }
+}
+
+/// A conversation that was given a title.
+#[derive(Clone, Debug, Serialize)]
+pub struct TitledConversationView {
+    /// The conversation as it is now.
+    #[serde(flatten)]
+    pub conversation: ListedConversationView,
+    /// Kinds of secrets that were removed from the title.
+    pub removed: Vec<String>,
+}
+
+impl TitledConversationView {
+    /// Of a conversation that was given a title.
+    pub fn of(named: &NamedThing<ListedConversation>) -> Self {
+        TitledConversationView {
+            conversation: ListedConversationView::of(&named.of),
+            removed: named.removed.clone(),
         }
     }
 }

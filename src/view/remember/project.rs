@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails};
 
 /// A project, as it stands beside a conversation.
@@ -45,6 +46,26 @@ impl ListedProjectView {
             project: ProjectView::of(&listed.project),
             conversations: listed.conversations,
             in_use: listed.is_in_use,
+        }
+    }
+}
+
+/// A project that was given a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedProjectView {
+    /// The project as it is now.
+    #[serde(flatten)]
+    pub project: ListedProjectView,
+    /// Kinds of secrets that were removed from the name.
+    pub removed: Vec<String>,
+}
+
+impl NamedProjectView {
+    /// Of a project that was given a name.
+    pub fn of(named: &NamedThing<ListedProject>) -> Self {
+        NamedProjectView {
+            project: ListedProjectView::of(&named.of),
+            removed: named.removed.clone(),
         }
     }
 }
