@@ -16,6 +16,7 @@ use crate::app::look::conversation::{
 use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
+use crate::os::shell_word;
 use crate::record::ledger::conversation::ConversationState;
 use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
@@ -37,6 +38,10 @@ const WORDS: ConsentWords = ConsentWords {
 };
 /// What is typed before a conversation is deleted.
 const DELETE: &str = "delete";
+/// Conversations of one page, unless another number is asked for.
+const CONVERSATIONS: u32 = 20;
+/// Messages of one page, unless another number is asked for.
+const MESSAGES: u32 = 50;
 /// Where what was said stands in from the margin.
 const INDENT: &str = "    ";
 
@@ -113,7 +118,7 @@ pub struct ListArguments {
     #[arg(long)]
     archived: bool,
     /// How many
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = CONVERSATIONS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     number: u32,
     /// The page behind this place, as the page before named it
     #[arg(long, value_name = "CURSOR")]
@@ -127,7 +132,7 @@ pub struct ShowArguments {
     #[arg(default_value = "last")]
     id: String,
     /// How many questions and answers
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = MESSAGES, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     number: u32,
     /// What was said before this place
     #[arg(long, value_name = "CURSOR", conflicts_with = "after")]
@@ -194,6 +199,12 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
         project: args.project,
         all: args.all,
         archived: args.archived,
+fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
+    let again = list_again(&args);
+    let request = ListRequest {
+        project: args.project,
+        all: args.all,
+        archived: args.archived,
 fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
     let view = || TitledConversationView::of(named);
     present(json, view, || listed_lines(&named.of))
@@ -209,7 +220,24 @@ fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
     };
     let printed = present(json, || ConversationListView::of(&found), text);
     if let Some(next) = found.next.filter(|_| !json) {
-        say(&format!("there are more: --before {next}"));
+/// The command that lists the same again.
+fn list_again(args: &ListArguments) -> String {
+    let mut command = format!("{} conversation list", program());
+    if let Some(project) = &args.project {
+        command.push_str(&format!(" --project {}", shell_word(Path::new(project))));
+    }
+    for (is_given, flag) in [(args.all, " --all"), (args.archived, " --archived")] {
+        if is_given {
+            command.push_str(flag);
+        }
+    }
+    if args.number != CONVERSATIONS {
+        command.push_str(&format!(" -n {}", args.number));
+    }
+    quiet(&command)
+}
+
+        say(&format!("earlier: {again} --before {next}"));
     }
     Ok(printed)
 }
@@ -245,6 +273,18 @@ fn listed_lines(listed: &ListedConversation) -> String {
     beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
     let mut lines = row(&head, &quiet(&listed.title.shown()));
     if !beside.is_empty() {
+/// Prints the newest of what was said in a conversation.
+pub fn print_newest(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let args = ShowArguments {
+        id: id.to_owned(),
+        number: MESSAGES,
+        before: None,
+        after: None,
+        output: OutputFormat::Text,
+    };
+    print_messages(args, json)
+}
+
         lines.push_str(&format!("          {}\n", beside.join(" · ")));
     }
     lines
