@@ -28,10 +28,11 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery, TextSpan, ThreadFilter,
-    ThreadRow, TurnFilter, TurnMatch,
+    ExchangeRow, GivenTitle, ItemMatch, ReadStore, SearchTerm, StoreError, TextQuery, TextSpan,
+    ThreadFilter, TurnFilter, TurnMatch,
 };
 
+use super::conversation::conversation;
 use super::session::question_begins;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
@@ -123,6 +124,8 @@ impl SearchRequest {
     }
 }
 
+/// So many titles are looked at, those of the conversations asked in last.
+const TITLES: u32 = 1000;
 /// Digits of a search's mark.
 const MARK: usize = 6;
 
@@ -168,6 +171,17 @@ pub struct SearchHit {
     pub snippet: Option<Snippet>,
 }
 
+/// A conversation whose title has what is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleHit {
+    /// Id of the conversation.
+    pub conversation: Uuid,
+    /// The first digits of it, as commands take them.
+    pub short: String,
+    /// What it is called.
+    pub title: String,
+}
+
 /// What was looked through to find the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedCount {
@@ -186,6 +200,9 @@ pub struct SearchResult {
     pub older: Option<String>,
     /// What was looked through, when the best were asked for.
     pub ranked: Option<RankedCount>,
+    /// Conversations whose given title has the words, the one asked in last first. With the first
+    /// page alone, and none where something is asked for that only texts have.
+    pub titles: Vec<TitleHit>,
 }
 
 /// The hits of a home that are asked for.
@@ -206,11 +223,12 @@ pub fn search_in(
     request: &SearchRequest,
 ) -> Result<SearchResult, OpenHomeError> {
     let search = Search::prepare(store, request)?;
-    if request.best {
-        search.best()
-    } else {
-        search.newest()
-    }
+    let mut result = match request.best {
+        true => search.best()?,
+        false => search.newest()?,
+    };
+    result.titles = search.titles()?;
+    Ok(result)
 }
 
 /// A text that fits, before anything else is read of it.
@@ -338,6 +356,7 @@ impl<'a> Search<'a> {
             hits,
             older,
             ranked: None,
+            titles: Vec::new(),
         })
     }
 
@@ -388,7 +407,61 @@ impl<'a> Search<'a> {
             hits: self.hits(found.collect())?,
             older: None,
             ranked: Some(ranked),
+            titles: Vec::new(),
         })
+    }
+
+    /// The conversations whose given title has the words. What is called as its first question begins
+    /// is found by that.
+    fn titles(&self) -> Result<Vec<TitleHit>, StoreError> {
+        let request = self.request;
+        let is_about_texts = request.since.is_some()
+            || request.until.is_some()
+            || request.by_user.is_some()
+            || request.model.is_some()
+            || request.conversation.is_some()
+            || request.before.is_some();
+        let Some(filter) = self.turns.as_ref().filter(|_| !is_about_texts) else {
+            return Ok(Vec::new());
+        };
+        let mut found = self.store.all_titled(TITLES)?;
+        if let Some(ThreadFilter::Project(project)) = &filter.threads {
+            found.retain(|(row, _)| row.project.as_ref() == Some(project));
+        }
+        match request.exact {
+            true => found.retain(|(_, title)| request.words.is_literally_in(title)),
+            false => {
+                for terms in &self.query.all {
+                    found = self.of_titles(found, terms, true)?;
+                }
+                if !self.query.without.is_empty() {
+                    found = self.of_titles(found, &self.query.without, false)?;
+                }
+            }
+        }
+        let hit = |(row, title): (ConversationRow, String)| {
+            let short = find::short_thread(self.store, row.thread)?;
+            Ok(TitleHit {
+                conversation: row.thread,
+                short,
+                title,
+            })
+        };
+        found.into_iter().map(hit).collect()
+    }
+
+    /// Those of some titles that have one of these terms, or those that have none.
+    fn of_titles(
+        &self,
+        titles: Vec<(ConversationRow, String)>,
+        terms: &[SearchTerm],
+        has_one: bool,
+    ) -> Result<Vec<(ConversationRow, String)>, StoreError> {
+        let texts: Vec<&str> = titles.iter().map(|(_, title)| title.as_str()).collect();
+        let marks = self.store.marks(terms, &texts)?;
+        let fits = titles.into_iter().zip(marks);
+        let fits = fits.filter(|(_, marks)| marks.is_empty() != has_one);
+        Ok(fits.map(|(title, _)| title).collect())
     }
 
     /// How many texts the index has for it.
@@ -576,9 +649,7 @@ fn turn_filter(
     lines: &Range<u64>,
 ) -> Result<TurnFilter, OpenHomeError> {
     let threads = match (&request.conversation, &request.project) {
-        (Some(conversation), None) => Some(ThreadFilter::One(
-            conversation_called(store, conversation)?.thread,
-        )),
+        (Some(text), None) => Some(ThreadFilter::One(conversation(store, text, None)?.thread)),
         (None, Some(project)) => Some(ThreadFilter::Project(project_called(store, project)?)),
         (None, None) => None,
         (Some(_), Some(_)) => {
@@ -624,46 +695,6 @@ fn like(pattern: &str) -> String {
 
 /// How many that a text could mean are named.
 const NAMED: u32 = 8;
-/// So many digits of an id are printed, and are enough.
-const DIGITS: usize = 8;
-
-/// The conversation that a text means: the first digits of its id, its title, or its thread's name.
-fn conversation_called(store: &ReadStore, text: &str) -> Result<ConversationRow, OpenHomeError> {
-    let typed = text.trim();
-    let shown = spelled_on_a_line(typed);
-    let mut found = store.conversations_titled(typed, NAMED)?;
-    let digits = typed.trim_end_matches('…').to_ascii_lowercase();
-    let is_id = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if is_id {
-        let mut threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
-        if digits.len() >= DIGITS {
-            threads.truncate(1);
-        }
-        for thread in threads {
-            found.extend(store.conversation(thread.thread)?);
-        }
-    }
-    match found.len() {
-        1 => found.pop().ok_or_else(|| no_conversation(&shown)),
-        0 => Err(no_conversation(&shown)),
-        _ => {
-            let named = found
-                .iter()
-                .map(|row| find::short_thread(store, row.thread));
-            let named: Vec<String> = named.collect::<Result<_, _>>()?;
-            Err(OpenHomeError::Refused(format!(
-                "'{shown}' could be any of: {}; say which by its id",
-                named.join(", ")
-            )))
-        }
-    }
-}
-
-fn no_conversation(shown: &str) -> OpenHomeError {
-    OpenHomeError::Refused(format!(
-        "no conversation '{shown}' here: its first digits, or its whole title; gently conversation list --all shows them"
-    ))
-}
 
 /// The id of the project that a text means: by its id, or by its name.
 fn project_called(store: &ReadStore, text: &str) -> Result<String, OpenHomeError> {
