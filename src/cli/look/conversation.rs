@@ -101,7 +101,7 @@ pub enum ConversationCommand {
 /// Which conversation.
 #[derive(Debug, Args)]
 pub struct WhichConversation {
-    /// The first digits of its id, its whole title, or last
+    /// The first digits of its id, its title or how that begins, a question in it, or last
     id: String,
 }
 
@@ -128,7 +128,7 @@ pub struct ListArguments {
 /// `gently conversation show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// The first digits of its id, its whole title, or last
+    /// The first digits of its id, its title or how that begins, a question in it, or last
     #[arg(default_value = "last")]
     id: String,
     /// How many questions and answers
@@ -194,22 +194,17 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
     Ok(present(json, view, || listed_lines(&changed)))
 }
 
-fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
-    let request = ListRequest {
-        project: args.project,
-        all: args.all,
-        archived: args.archived,
+fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
+    let view = || TitledConversationView::of(named);
+    present(json, view, || listed_lines(&named.of))
+}
+
 fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
     let again = list_again(&args);
     let request = ListRequest {
         project: args.project,
         all: args.all,
         archived: args.archived,
-fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
-    let view = || TitledConversationView::of(named);
-    present(json, view, || listed_lines(&named.of))
-}
-
         most: args.number,
         before: args.before,
     };
@@ -220,6 +215,11 @@ fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
     };
     let printed = present(json, || ConversationListView::of(&found), text);
     if let Some(next) = found.next.filter(|_| !json) {
+        say(&format!("earlier: {again} --before {next}"));
+    }
+    Ok(printed)
+}
+
 /// The command that lists the same again.
 fn list_again(args: &ListArguments) -> String {
     let mut command = format!("{} conversation list", program());
@@ -235,11 +235,6 @@ fn list_again(args: &ListArguments) -> String {
         command.push_str(&format!(" -n {}", args.number));
     }
     quiet(&command)
-}
-
-        say(&format!("earlier: {again} --before {next}"));
-    }
-    Ok(printed)
 }
 
 fn say_what_is_listed(found: &ConversationList, archived: bool) {
@@ -273,6 +268,11 @@ fn listed_lines(listed: &ListedConversation) -> String {
     beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
     let mut lines = row(&head, &quiet(&listed.title.shown()));
     if !beside.is_empty() {
+        lines.push_str(&format!("          {}\n", beside.join(" · ")));
+    }
+    lines
+}
+
 /// Prints the newest of what was said in a conversation.
 pub fn print_newest(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let args = ShowArguments {
@@ -283,11 +283,6 @@ pub fn print_newest(id: &str, json: bool) -> Result<u8, OpenHomeError> {
         output: OutputFormat::Text,
     };
     print_messages(args, json)
-}
-
-        lines.push_str(&format!("          {}\n", beside.join(" · ")));
-    }
-    lines
 }
 
 fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> {
@@ -464,11 +459,14 @@ async fn erase_all(
         );
     }
     let text = || {
-        let exchanges = counted(result.erased.exchanges.len(), "exchange");
-        let mut lines = vec![format!(
-            "deleted {}: {exchanges} erased, and it is archived",
-            result.conversation.short
-        )];
+        let short = &result.conversation.short;
+        let mut lines = vec![match result.erased.exchanges.len() {
+            0 => format!("deleted {short}: it is archived"),
+            n => format!(
+                "deleted {short}: {} erased, and it is archived",
+                counted(n, "question")
+            ),
+        }];
         let quoting = planned.erasure.quoting().map(|one| one.id.clone());
         lines.extend(words_also_in(&quoting.collect::<Vec<_>>()));
         lines.extend(still_waiting(&result.waiting));

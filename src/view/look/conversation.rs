@@ -254,9 +254,12 @@ impl ConversationDeletionView {
             "deletes conversation {} \"{}\": {}, and puts it into the archive",
             listed.short,
             spelled_on_a_line(&listed.title.shown()),
-            counted(listed.row.turns, "question")
+            questions_of(planned)
         )];
-        would.extend(erasure.would);
+        // That nothing is left of its texts was said.
+        if !planned.erasure.is_empty() {
+            would.extend(erasure.would);
+        }
         if planned.has_name {
             would.push("destroys its title, too, and what else was said of it".to_owned());
         }
@@ -269,6 +272,21 @@ impl ConversationDeletionView {
         let asks = !planned.erasure.is_empty() || planned.has_name;
         PlanView::new(asks, would, details)
     }
+}
+
+/// How many questions it has, and of how many the texts are not here any more.
+fn questions_of(planned: &ConversationDeletion) -> String {
+    let turns = planned.conversation.row.turns;
+    if turns == 0 {
+        return "nothing was asked in it".to_owned();
+    }
+    let gone = [
+        (planned.erased_before, "erased before"),
+        (planned.not_kept, "never kept"),
+    ];
+    let gone = gone.into_iter().filter(|(count, _)| *count > 0);
+    let gone = gone.map(|(count, how)| format!(", {count} of them {how}"));
+    format!("{}{}", counted(turns, "question"), gone.collect::<String>())
 }
 
 /// Which exchanges stay, as nobody knows yet what their answer is.

@@ -22,6 +22,10 @@ pub struct ConversationDeletion {
     pub erasure: ErasurePlan,
     /// What screens call the exchanges that wait for their answer: they stay.
     pub waiting: Vec<String>,
+    /// How many of its questions were erased before.
+    pub erased_before: usize,
+    /// How many of its questions this home never kept.
+    pub not_kept: usize,
     /// Whether a title or a name that somebody gave it goes, too.
     pub has_name: bool,
 }
@@ -45,20 +49,28 @@ pub fn plan(
     let in_use = project::id_in_use(store, config)?;
     let row = conversation(store, id, in_use.as_deref())?;
     let (mut exchanges, mut waiting) = (Vec::new(), Vec::new());
+    let (mut erased_before, mut not_kept) = (0, 0);
     for id in store.exchanges_in(row.thread)? {
         match store.exchange(id)? {
             Some(exchange) if exchange.outcome.is_none() => {
                 waiting.push(short_id_of_row(store, &exchange)?);
             }
+            Some(exchange) if exchange.not_kept.is_some() => {
+                not_kept += 1;
+                exchanges.push(id);
+            }
+            Some(exchange) if exchange.salt.is_none() => erased_before += 1,
             _ => exchanges.push(id),
         }
     }
     let thread = store.thread(row.thread)?;
     let has_name = row.title_line.is_some() || thread.is_some_and(|thread| thread.name.is_some());
     Ok(ConversationDeletion {
-        erasure: erase::plan_for(store, exchanges)?,
+        erasure: erase::plan_for(store, config, exchanges)?,
         conversation: listed(store, row)?,
         waiting,
+        erased_before,
+        not_kept,
         has_name,
     })
 }
