@@ -7,7 +7,9 @@
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a commit (7 and more) |
 //!
-//! Facts and the like have [short names](crate::record::ledger::short_name) of their own.
+//! Facts and the like have [short names](crate::record::ledger::short_name) of their own. [`any`] is
+//! for commands that take an id of whatever kind; what takes one kind says of the others what they
+//! are, and which command is theirs ([`IdKind`]).
 //!
 //! `8923fa34/3` is what screens print of an exchange ([`short_id`]), and means the same for ever: of
 //! several sessions that begin with eight digits or more, the oldest is meant, and for a later one
@@ -16,7 +18,8 @@
 use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
-use crate::record::ledger::short_name::short_name;
+use crate::record::ledger::conversation::ConversationRow;
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
     CommitRow, DriftState, EventRow, ExchangeRow, PrefixLookup, ReadStore, SessionRow, StoreError,
@@ -57,6 +60,16 @@ pub enum FindError {
         /// The next command.
         hint: String,
     },
+    /// Something, and nothing of the kind that is asked for.
+    #[error("'{text}' is {}: {command}", kind.called())]
+    OtherKind {
+        /// What was typed.
+        text: String,
+        /// What it is.
+        kind: IdKind,
+        /// The next command.
+        command: String,
+    },
     /// Several of that name.
     #[error("'{text}' could be any of: {}; type more digits", could_be.join(", "))]
     Ambiguous {
@@ -70,6 +83,199 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
+impl FindError {
+    /// Whether nothing of the kind that is asked for is called so.
+    pub fn is_nothing(&self) -> bool {
+        matches!(
+            self,
+            FindError::Unknown { .. } | FindError::Form { .. } | FindError::OtherKind { .. }
+        )
+    }
+}
+
+/// The kinds of things that have ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// A question and what became of it.
+    Exchange,
+    /// A session.
+    Session,
+    /// A conversation, by its thread's id.
+    Conversation,
+    /// A fact.
+    Fact,
+    /// A note.
+    Note,
+    /// A decision of a person.
+    Decision,
+    /// An intent.
+    Intent,
+    /// A request to act.
+    Action,
+    /// A warning about an answer.
+    Drift,
+    /// A project.
+    Project,
+    /// That a conflict was settled.
+    Conflict,
+    /// That a text was opened to others.
+    Opening,
+}
+
+/// What there is to say of a kind of ids.
+struct IdKindRow {
+    kind: IdKind,
+    /// What stands before its number; empty where digits are the id.
+    word: &'static str,
+    /// What it is, in a sentence.
+    called: &'static str,
+    /// What shows it; an id stands behind.
+    shown_by: &'static str,
+}
+
+const fn id_kind(
+    kind: IdKind,
+    word: &'static str,
+    called: &'static str,
+    shown_by: &'static str,
+) -> IdKindRow {
+    IdKindRow {
+        kind,
+        word,
+        called,
+        shown_by,
+    }
+}
+
+/// All kinds of ids.
+const ID_KINDS: [IdKindRow; 12] = {
+    use IdKind::*;
+    const SHOW: &str = "gently show";
+    [
+        id_kind(Exchange, "", "a question with its answer", SHOW),
+        id_kind(Session, "", "a session", "gently session show"),
+        id_kind(
+            Conversation,
+            "",
+            "a conversation",
+            "gently conversation show",
+        ),
+        id_kind(Fact, "fact", "a fact", SHOW),
+        id_kind(Note, "note", "a note", SHOW),
+        id_kind(Decision, "decision", "a decision", SHOW),
+        id_kind(Intent, "intent", "an intent", SHOW),
+        id_kind(Action, "action", "a request to act", "gently action show"),
+        id_kind(
+            Drift,
+            "drift",
+            "a warning about an answer",
+            "gently drift show",
+        ),
+        id_kind(Project, "project", "a project", SHOW),
+        id_kind(
+            Conflict,
+            "conflict",
+            "the record that a conflict was settled",
+            SHOW,
+        ),
+        id_kind(
+            Opening,
+            "opening",
+            "the record that a text was handed on",
+            SHOW,
+        ),
+    ]
+};
+
+impl IdKind {
+    fn row(self) -> &'static IdKindRow {
+        let row = ID_KINDS.iter().find(|row| row.kind == self);
+        row.expect("each kind has a row")
+    }
+
+    /// What it is, in a sentence: `a session`.
+    pub fn called(self) -> &'static str {
+        self.row().called
+    }
+
+    /// What is typed to see one: `gently session show 8923fa34`.
+    pub fn shown_by(self, id: &str) -> String {
+        format!("{} {id}", self.row().shown_by)
+    }
+
+    /// The kind of an id that has its word in front: `fact-183`, `ledger:000183`.
+    fn of_word(typed: &str) -> Option<IdKind> {
+        let named =
+            record_name(typed).map_or_else(|| typed.to_ascii_lowercase(), |id| short_name(&id));
+        let (word, rest) = named.split_once(['-', ':'])?;
+        let word = if word == "driftwatch" { "drift" } else { word };
+        let row = ID_KINDS
+            .iter()
+            .find(|row| !row.word.is_empty() && row.word == word)?;
+        let is_number = rest.bytes().all(|b| b.is_ascii_digit());
+        let fits = is_number || row.kind == IdKind::Drift && is_digits(rest);
+        (fits && !rest.is_empty()).then_some(row.kind)
+    }
+
+    /// The error of a command that takes another kind.
+    fn in_place_of_another(self, text: &str) -> FindError {
+        let text = spelled_on_a_line(text.trim());
+        FindError::OtherKind {
+            command: self.shown_by(&text),
+            text,
+            kind: self,
+        }
+    }
+}
+
+/// What a text names, whatever it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeantId {
+    /// The kind of thing.
+    pub kind: IdKind,
+    /// The same for the commands of that kind: of what has a word and a number its short name, of a
+    /// session, a conversation and an exchange all digits.
+    pub id: String,
+}
+
+/// What a text means, of whatever kind: an exchange, if one is called so, else a session, else a
+/// conversation. Whether there is something of a number, its command says.
+pub fn any(store: &ReadStore, text: &str) -> Result<MeantId, FindError> {
+    if let Some(kind) = IdKind::of_word(text.trim()) {
+        let id = match record_name(text) {
+            Some(named) => short_name(&named),
+            None => text.trim().to_ascii_lowercase(),
+        };
+        return Ok(MeantId { kind, id });
+    }
+    let meant = |kind, id| Ok(MeantId { kind, id });
+    let other = match exchange(store, text) {
+        Ok(row) => return meant(IdKind::Exchange, row.exchange_id.to_string()),
+        Err(other) if other.is_nothing() => other,
+        Err(other) => return Err(other),
+    };
+    if let Some(IdForm::Digits(digits)) = IdForm::read(text) {
+        match session(store, &digits) {
+            Ok(row) => return meant(IdKind::Session, row.id.to_string()),
+            Err(error) if !error.is_nothing() => return Err(error),
+            Err(_) => {}
+        }
+    }
+    // What is listed of a thread that somebody named is its name.
+    match thread(store, text) {
+        Ok(row) if is_whole(&row, text) => meant(IdKind::Conversation, row.thread.to_string()),
+        _ => Err(other),
+    }
+}
+
+/// Whether a thread is named by its whole name, or by eight digits or more: fewer are soon typed for
+/// something else.
+pub fn is_whole(thread: &ThreadRow, text: &str) -> bool {
+    let text = text.trim().trim_end_matches('…');
+    let digits = text.chars().filter(char::is_ascii_hexdigit).count();
+    thread.name.as_deref() == Some(text) || is_digits(text) && digits >= SHORT_DIGITS
+}
+
 /// The forms of an id.
 #[derive(Debug, PartialEq, Eq)]
 enum IdForm {
@@ -80,6 +286,16 @@ enum IdForm {
 }
 
 impl IdForm {
+    /// The same, or why it is no id of a session or an exchange.
+    fn of(text: &str) -> Result<IdForm, FindError> {
+        IdForm::read(text).ok_or_else(|| match IdKind::of_word(text.trim()) {
+            Some(kind) => kind.in_place_of_another(text),
+            None => FindError::Form {
+                text: spelled_on_a_line(text),
+            },
+        })
+    }
+
     fn read(text: &str) -> Option<IdForm> {
         // Screens shorten hashes with an ellipsis, and people copy it.
         let text = text.trim().trim_end_matches('…').to_ascii_lowercase();
@@ -116,9 +332,7 @@ fn number_of(text: &str, bare: bool) -> Option<u64> {
 
 /// The session that a text means: its own id, or that of something in it.
 pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
-    match IdForm::read(text).ok_or_else(|| FindError::Form {
-        text: spelled_on_a_line(text),
-    })? {
+    match IdForm::of(text)? {
         IdForm::Last => newest_session(store),
         IdForm::Number(n) => match store.newest_numbered(n)? {
             Some(row) => Ok(store
@@ -128,7 +342,7 @@ pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
         },
         IdForm::In(session, _) => by_prefix(store, &session),
         IdForm::Digits(digits) => match by_prefix(store, &digits) {
-            Err(FindError::Unknown { .. }) => session_around(store, &digits),
+            Err(nothing) if nothing.is_nothing() => session_around(store, &digits),
             found => found,
         },
     }
@@ -136,9 +350,7 @@ pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
 
 /// The exchange that a text means.
 pub fn exchange(store: &ReadStore, text: &str) -> Result<ExchangeRow, FindError> {
-    match IdForm::read(text).ok_or_else(|| FindError::Form {
-        text: spelled_on_a_line(text),
-    })? {
+    match IdForm::of(text)? {
         IdForm::Last => store
             .newest_exchange()?
             .ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask")),
@@ -162,13 +374,10 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
     }
     match exchange(store, text) {
         Ok(found) => Ok(Reference::Exchange(found.exchange_id)),
-        Err(FindError::Unknown { .. } | FindError::Form { .. }) => {
-            Ok(Reference::Id(if is_digits {
-                typed
-            } else {
-                text.to_owned()
-            }))
-        }
+        Err(nothing) if nothing.is_nothing() => Ok(Reference::Id(match is_digits {
+            true => typed,
+            false => text.to_owned(),
+        })),
         Err(other) => Err(other),
     }
 }
@@ -198,12 +407,22 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     }
 }
 
+/// How screens call the newest exchange of a thread, by its whole id; none where nothing was asked.
+pub fn newest_in(store: &ReadStore, thread: &str) -> Result<Option<String>, StoreError> {
+    let Ok(thread) = thread.parse() else {
+        return Ok(None);
+    };
+    let newest = store.newest_turn(thread)?;
+    let short = newest.map(|id| short_id_of(store, id)).transpose()?;
+    Ok(short.flatten())
+}
+
 /// The thread in which an exchange stands.
 fn thread_around(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     let none = || unknown("thread", text, "gently thread list shows them");
     let around = match exchange(store, text) {
         Ok(around) => around,
-        Err(FindError::Unknown { .. } | FindError::Form { .. }) => return Err(none()),
+        Err(nothing) if nothing.is_nothing() => return Err(none()),
         Err(other) => return Err(other),
     };
     let turn = store.thread_turn(around.exchange_id)?.ok_or_else(none)?;
@@ -444,11 +663,15 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             .pop()
             .ok_or_else(|| unknown("exchange", digits, "gently session list")),
         0 => Err(match others.first() {
+            Some(_) if !sessions.is_empty() => IdKind::Session.in_place_of_another(digits),
             Some(other) => unknown(
                 "exchange",
                 digits,
                 format!("it is {other}: gently session show {digits}"),
             ),
+            None if is_of_thread(store, digits)? => {
+                IdKind::Conversation.in_place_of_another(digits)
+            }
             None if digits.len() < COMMIT_DIGITS => FindError::Form {
                 text: digits.to_owned(),
             },
@@ -467,6 +690,15 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             })
         }
     }
+}
+
+/// Whether a thread's id begins with enough digits.
+fn is_of_thread(store: &ReadStore, digits: &str) -> Result<bool, StoreError> {
+    if digits.len() < SHORT_DIGITS {
+        return Ok(false);
+    }
+    let found: Vec<ConversationRow> = store.like(digits, 1)?;
+    Ok(!found.is_empty())
 }
 
 /// The exchanges of the questions, answers and decisions that begin with enough digits: `thread show`
@@ -512,6 +744,32 @@ fn exchange_of(store: &ReadStore, commit: &CommitRow) -> Result<Option<ExchangeR
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_and_a_number_say_the_kind() {
+        for (text, expected) in [
+            ("fact-1", Some(IdKind::Fact)),
+            ("FACT:183", Some(IdKind::Fact)),
+            ("ledger:000183", Some(IdKind::Fact)),
+            ("intent-3", Some(IdKind::Intent)),
+            ("drift-42", Some(IdKind::Drift)),
+            ("driftwatch:0042", Some(IdKind::Drift)),
+            ("drift-1c9e4a60", Some(IdKind::Drift)),
+            ("opening-1", Some(IdKind::Opening)),
+            ("fact-", None),
+            ("fact-1c9e4a60", None),
+            ("interaction-3", None),
+            ("prompt-3", None),
+            ("last", None),
+            ("8923fa34", None),
+        ] {
+            assert_eq!(IdKind::of_word(text), expected, "{text}");
+        }
+        for row in &ID_KINDS {
+            let known = record_name(&format!("{}-1", row.word)).is_some();
+            assert_eq!(known, !row.word.is_empty(), "{}", row.word);
+        }
+    }
 
     #[test]
     fn every_form_that_people_see_is_read_and_nothing_else() {

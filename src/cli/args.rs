@@ -135,7 +135,7 @@ pub enum Command {
     Anchor(AnchorCommand),
     /// Show the newest lines of audit.log, decoded and checked
     Log(LogArgs),
-    /// Show one exchange: question, answer, and whether they are as recorded
+    /// Show a question, its answer, and whether they are as recorded; or whatever an id is of
     Show(ShowArgs),
     /// Find what was said: questions, answers, facts, notes, decisions
     ///
@@ -378,8 +378,8 @@ pub enum SessionCommand {
 /// `gently show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
-    pub exchange: String,
+    /// Any id: `last`, SESSION/3, fact-1, drift-1, the first digits of what has no number
+    pub id: String,
     /// Show all that is on record of it: context, what was sent, hashes, commit
     #[arg(long)]
     pub full: bool,

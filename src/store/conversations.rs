@@ -91,6 +91,22 @@ fn titled() -> String {
     )
 }
 
+/// The conversations that somebody gave a title or a name, with it, the one asked in last first; up to
+/// `?1`.
+fn all_titled() -> String {
+    let columns = ConversationRow::columns_of("c");
+    format!(
+        "SELECT * FROM (
+           SELECT {columns}, json_extract(a.document, '$.content.title') AS title
+             FROM artifact a CROSS JOIN conversation c ON c.thread_id = a.id AND c.title_line = a.line
+            WHERE a.kind = 'conversation_title' AND a.document IS NOT NULL
+           UNION ALL
+           SELECT {columns}, h.name AS title FROM thread h CROSS JOIN conversation c ON c.thread_id = h.thread_id
+            WHERE h.name IS NOT NULL AND c.title_line IS NULL)
+          WHERE title IS NOT NULL ORDER BY last_line DESC LIMIT ?1"
+    )
+}
+
 /// The projects that are called so (`?1`), the oldest first; up to `?2`.
 fn named() -> String {
     let columns = ProjectRow::columns_of("p");
@@ -141,6 +157,12 @@ impl ReadStore {
         most: u32,
     ) -> Result<Vec<ConversationRow>, StoreError> {
         self.list(ConversationRow::READING, &titled(), values![title, most])
+    }
+
+    /// Up to `most` conversations that somebody gave a title, or their thread a name, each with that;
+    /// the one asked in last first.
+    pub fn all_titled(&self, most: u32) -> Result<Vec<(ConversationRow, String)>, StoreError> {
+        self.list(ConversationRow::READING, &all_titled(), values![most])
     }
 
     /// Up to `most` conversations, the one asked in last first; those before a place, if one is
@@ -409,6 +431,8 @@ mod tests {
             ),
             (of_key(false), "idx_conversation_state (state=?)"),
             (of_key(true), "idx_conversation_project (project=?)"),
+            (all_titled(), "idx_artifact_kind (kind=?)"),
+            (all_titled(), "idx_thread_name"),
             (titled(), "idx_artifact_title (<expr>=?)"),
             (titled(), "idx_thread_name (name=?)"),
             (named(), "idx_artifact_project_name (<expr>=?)"),

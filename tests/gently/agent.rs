@@ -540,6 +540,7 @@ fn an_agent_signs_receipts_and_tree_heads_of_openings() {
     let checked = agent.gently(&[
         "audit",
         "check",
+        "-v",
         opening.to_str().unwrap(),
         "--signer",
         signers.to_str().unwrap(),

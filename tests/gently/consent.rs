@@ -37,7 +37,7 @@ const DEEDS: [(&[&str], &str, &str); 5] = [
     (&["erase", "last"], "destroys the question of ", "erased"),
     (
         &["erase", "--older-than", "0"],
-        "destroys questions and answers of 2 exchanges",
+        "destroys 2 questions with their answers",
         "erased",
     ),
     (

@@ -360,6 +360,8 @@ fn what_can_not_be_a_title_is_refused_and_two_alike_are_named() {
         "4e62-36",
         "last",
         "project-1",
+        "81bb5b35/16",
+        "interaction-3",
     ] {
         let ran = person
             .gently(&["conversation", "rename", "last", unfit])
@@ -385,6 +387,10 @@ fn what_can_not_be_a_title_is_refused_and_two_alike_are_named() {
         both.err.contains("'Alike' could be any of: ") && both.err.contains(&first[..8]),
         "{both:#?}"
     );
+    for name in ["last", "fact-1", "interaction-3"] {
+        let none = person.gently(&["thread", "new", name]).exits(2);
+        assert!(none.err.contains("looks like an id"), "{name}: {none:#?}");
+    }
     for command in ["archive", "show", "restore"] {
         let none = person
             .gently(&["conversation", command, "nothing of the kind"])
@@ -403,6 +409,22 @@ fn what_can_not_be_a_title_is_refused_and_two_alike_are_named() {
         ran.err.contains("removed before it was stored: ") && !ran.out.contains(secret),
         "{ran:#?}"
     );
+    // And what was removed stands in the object, too.
+    let secret_name = format!("Key {secret}");
+    for args in [
+        &["conversation", "rename", &first, &secret_name][..],
+        &["conversation", "new", &secret_name],
+        &["project", "new", &secret_name],
+        &["project", "rename", "project-1", "Keys"],
+    ] {
+        let removed = json(&person, args)["removed"].clone();
+        let count = usize::from(args.last() == Some(&secret_name.as_str()));
+        assert_eq!(
+            removed.as_array().unwrap().len(),
+            count,
+            "{args:?}: {removed}"
+        );
+    }
     assert!(!holds(&person, secret));
     verified(&person);
 }
@@ -541,7 +563,7 @@ fn the_list_goes_on_where_a_page_ended_while_others_are_asked_in() {
     assert!(last["next"].is_null());
     let screen = person.gently(&["conversation", "list", "-n", "2"]).exits(0);
     assert!(
-        screen.err.contains("there are more: --before "),
+        screen.err.contains(" conversation list -n 2 --before "),
         "{screen:#?}"
     );
 }
@@ -823,7 +845,7 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
         .gently(&["conversation", "delete", "Botanophile", "--dry-run"])
         .exits(0);
     assert!(
-        dry.out.contains("deletes conversation") && dry.out.contains("2 exchanges"),
+        dry.out.contains("deletes conversation") && dry.out.contains(": 2 questions, and puts"),
         "{dry:#?}"
     );
     let plan = json(
@@ -868,7 +890,7 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
     );
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(
-        done.out.contains("2 exchanges erased, and it is archived"),
+        done.out.contains("2 questions erased, and it is archived"),
         "{done:#?}"
     );
     let waits = done.out.contains("waits for its answer, and stays");
@@ -1188,5 +1210,152 @@ fn without_texts_ids_serve() {
         .gently(&["conversation", "show", "last", "-o", "md"])
         .exits(0);
     assert!(md.out.contains("*\\(not kept\\)*"), "{md:#?}");
+    verified(&person);
+}
+
+/// An exchange's id means its conversation, and so does how its title begins, as long as no other one
+/// begins so.
+#[test]
+fn a_conversation_is_found_by_a_question_in_it_and_by_how_its_title_begins() {
+    let (_server, person) = served();
+    let told = json(&person, &["ask", "What is the VAT on books?"]);
+    let exchange = told["id"].as_str().unwrap().to_owned();
+    let (session, _) = exchange.split_once('/').unwrap();
+    let taxes = json(
+        &person,
+        &["conversation", "rename", "last", "Tax questions"],
+    );
+    let taxes = taxes["conversation"].as_str().unwrap().to_owned();
+    let taxi = json(&person, &["conversation", "new", "Taxi to the airport"]);
+    let taxi = taxi["conversation"].as_str().unwrap().to_owned();
+    let long = told["exchange"].as_str().unwrap();
+    for (typed, expected) in [
+        (exchange.as_str(), &taxes),
+        ("interaction-1", &taxes),
+        (long, &taxes),
+        ("tax q", &taxes),
+        ("TAXI", &taxi),
+        ("Tax questions", &taxes),
+    ] {
+        let page = json(&person, &["conversation", "show", typed]);
+        assert_eq!(page["conversation"], expected.as_str(), "{typed}");
+    }
+    let both = person.gently(&["conversation", "show", "tax"]).exits(2);
+    assert!(
+        both.err.contains("'tax' could be any of: ") && both.err.contains("Taxi to the airport"),
+        "{both:#?}"
+    );
+    person.gently(&["conversation", "show", "ta"]).exits(2);
+    // What is asked by that name goes on in it, and a search is about it.
+    assert_eq!(
+        asked(&person, &["--conversation", &exchange, "And on food?"]),
+        taxes
+    );
+    let found = json(&person, &["search", "--conversation", &exchange, "VAT"]);
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    // What is no conversation is called what it is, with the command that is for it.
+    let other = person.gently(&["conversation", "show", session]).exits(2);
+    assert!(
+        other.err.contains("is a session") && other.err.contains("gently session show "),
+        "{other:#?}"
+    );
+    let other = person
+        .gently(&["conversation", "archive", "fact-1"])
+        .exits(2);
+    assert!(
+        other.err.contains("'fact-1' is a fact") && other.err.contains("gently show fact-1"),
+        "{other:#?}"
+    );
+}
+
+/// What a deletion says first is about what is there: nothing that was erased before counts, and the
+/// models that got the words are named.
+#[test]
+fn what_a_deletion_says_first_is_so() {
+    let (server, person) = served();
+    let plan = |id: &str| {
+        let shown = person.gently(&["conversation", "delete", id, "--dry-run"]);
+        shown.exits(0).out
+    };
+    asked(&person, &["Please restart nginx."]);
+    asked(&person, &["And the weather?"]);
+    let told = json(&person, &["ask", "And tomorrow?"]);
+    let third = told["id"].as_str().unwrap();
+    // Of three exchanges one was erased, which had been shown the words of the others.
+    person.gently(&["erase", third, "--yes"]).exits(0);
+    let said = plan("last");
+    assert!(
+        said.contains(": 3 questions, 1 of them erased before, and puts"),
+        "{said}"
+    );
+    assert!(
+        said.contains("destroys 2 questions with their answers"),
+        "{said}"
+    );
+    assert!(said.contains("action-1 (Please restart nginx"), "{said}");
+    assert!(
+        !said.contains(third) && !said.contains("also shown to a model"),
+        "{said}"
+    );
+    let url = server.base_url();
+    assert!(
+        said.contains(&format!("was sent to openai/m at {url}: nothing is")),
+        "{said}"
+    );
+    let view = json(&person, &["conversation", "delete", "last", "--dry-run"]);
+    assert_eq!(
+        view["erasure"]["sent_to"],
+        serde_json::json!([format!("openai/m at {url}")])
+    );
+    // Of one in which nothing was asked, only the title goes.
+    json(&person, &["conversation", "new", "Empty"]);
+    let said = plan("Empty");
+    assert!(
+        said.contains("\"Empty\": nothing was asked in it, and puts"),
+        "{said}"
+    );
+    assert!(said.contains("destroys its title"), "{said}");
+    assert!(!said.contains("nothing to erase"), "{said}");
+    let done = person
+        .gently(&["conversation", "delete", "Empty", "--yes"])
+        .exits(0);
+    assert!(done.out.contains(": it is archived\n"), "{done:#?}");
+    verified(&person);
+}
+
+/// The title of a conversation goes with the last of its texts, when those go for their age.
+#[test]
+fn a_title_does_not_outlive_what_it_is_of() {
+    let (_server, person) = served();
+    asked(&person, &["Who was that?"]);
+    json(
+        &person,
+        &["conversation", "rename", "last", "walrus patient John"],
+    );
+    asked(&person, &["--new", "And who is this?"]);
+    json(
+        &person,
+        &["conversation", "rename", "last", "penguin patient Ann"],
+    );
+    json(&person, &["conversation", "new", "nothing asked in it"]);
+    // One question is erased by itself: the conversation may go on, and keeps its title.
+    let one = person.gently(&["erase", "last", "--yes"]).exits(0).out;
+    assert!(!one.contains("title") && holds(&person, "penguin"), "{one}");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let plan = json(&person, &["erase", "--older-than", "0", "--dry-run"]);
+    assert_eq!(plan["exchanges"].as_array().unwrap().len(), 1, "{plan}");
+    assert_eq!(plan["titles"].as_array().unwrap().len(), 2, "{plan}");
+    let dry = person.gently(&["erase", "--older-than", "0", "--dry-run"]);
+    let said = dry.exits(0).out;
+    assert!(
+        said.contains("destroys the titles of conversations"),
+        "{said}"
+    );
+    let erased = person.gently(&["erase", "--older-than", "0", "--yes"]);
+    let done = erased.exits(0).out;
+    let titles = done.matches("erased the title of conversation ").count();
+    assert_eq!(titles, 2, "{done}");
+    assert!(!holds(&person, "walrus") && !holds(&person, "penguin"));
+    assert!(holds(&person, "nothing asked in it"));
     verified(&person);
 }

@@ -393,6 +393,20 @@ fn what_is_outside_is_asked_and_named() {
         ],
     );
     assert!(!ok && state(&list, "sources") == "FAIL", "{list:?}");
+    // Names under .invalid never resolve: without a network everything goes on.
+    let (ok, list) = checks(
+        &home,
+        &[
+            ("GENTLY_ANCHOR_MODE", "auto"),
+            ("GENTLY_ANCHOR_ESPLORA", "['https://nowhere.invalid/api']"),
+            ("GENTLY_MODEL_DEFAULT", "openai/x"),
+            ("GENTLY_MODEL_BASE_URL", "https://nowhere.invalid/v1"),
+            ("OPENAI_API_KEY", "test"),
+        ],
+    );
+    for name in ["sources", "model"] {
+        assert!(ok && state(&list, name) == "warn", "{name}: {list:?}");
+    }
     let nowhere = tempfile::tempdir().unwrap();
     let (ok, list) = checks(&home, &[("PATH", nowhere.path().to_str().unwrap())]);
     assert!(

@@ -69,9 +69,9 @@ fn what_is_said_before_an_erasure_is_so() {
         told.lines().next().unwrap().ends_with("; it has no answer"),
         "{told}"
     );
-    assert!(!told.contains("sent to the model"), "{told}");
+    assert!(!told.contains("also shown to a model"), "{told}");
     assert!(
-        told.contains("\n5 other exchanges refer to it and keep their texts; ")
+        told.contains("\n5 other questions refer to it and keep their texts; ")
             && told.contains("/2, ")
             && told.contains("/4 and 2 more\n"),
         "{told}"
@@ -84,7 +84,7 @@ fn what_is_said_before_an_erasure_is_so() {
     assert!(told.contains(", and the answer of openai/x\n"), "{told}");
     assert!(
         told.contains(
-            "the words were also sent to the model in 4 other exchanges, and go from there, too: "
+            "the words were also shown to a model with 4 other questions, and go from there, too: "
         ) && told.contains("/5 and 1 more\n"),
         "{told}"
     );
@@ -93,7 +93,7 @@ fn what_is_said_before_an_erasure_is_so() {
 
     let erased = person.gently(&["erase", "last/2", "--yes"]).exits(0);
     assert_eq!(erased.out.lines().count(), 3, "{}", erased.out);
-    assert!(erased.out.contains("4 other exchanges"), "{}", erased.out);
+    assert!(erased.out.contains("4 other questions"), "{}", erased.out);
     person.gently(&["audit", "verify"]).exits(0);
 }
 
@@ -417,7 +417,7 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
     // A turn erases some, and --due the rest.
     let asked = person.ask("And the young quetzalcoatl?");
     assert!(
-        asked.err.contains("erased 20 exchanges older than 2 days"),
+        asked.err.contains("erased 20 questions older than 2 days"),
         "{asked:?}"
     );
     let erased = person
@@ -437,6 +437,41 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
     person.gently(&["erase"]).exits(2);
     person.gently(&["erase", "--yes", "last", "--due"]).exits(2);
+}
+
+/// With the last text of a conversation that a retention is over for, its title goes.
+#[test]
+fn a_retention_erases_the_title_of_what_it_empties() {
+    let person = Person::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let then = Seconds::new(now.as_secs() - 3 * 86_400).unwrap();
+    let options = InitOptions::default();
+    Home::init(&person.home(), &options, &mut counted(), then).unwrap();
+    let rig = Rig::borrowed(&person.home());
+    let recorder = rig.recorder(then);
+    wait(async {
+        let anchor = anchor(829_604);
+        let session = recorder.open_session(rig.terms(), anchor, then).await;
+        turn(&recorder, &session.unwrap(), "Who was that?", then)
+            .await
+            .unwrap();
+    });
+    drop(recorder);
+    person
+        .gently(&["conversation", "rename", "last", "walrus patient John"])
+        .exits(0);
+    person
+        .gently(&["config", "set", "retention.content_days", "2"])
+        .exits(0);
+    assert!(!holders(person.home(), b"walrus").is_empty());
+    let asked = person.gently(&["ask", "--new", "And the young one?"]);
+    let told = asked.exits(0).err;
+    assert!(
+        told.contains("erased 1 question older than 2 days"),
+        "{told}"
+    );
+    assert!(holders(person.home(), b"walrus").is_empty());
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 /// Of a home with a closed session and a passphrase in its environment: everything that copies or

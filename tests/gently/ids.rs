@@ -319,3 +319,163 @@ fn every_command_takes_the_id_behind_an_answer() {
         person.gently(&["thread", "show", unknown]).exits(2);
     }
 }
+
+/// What screens call things: a word and a number, eight digits, or eight digits and a number.
+fn ids_in(screen: &str) -> BTreeSet<String> {
+    const WORDS: [&str; 9] = [
+        "fact", "note", "decision", "intent", "action", "drift", "project", "conflict", "opening",
+    ];
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '/');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_digits = |text: &str| text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_id = |text: &&str| match (text.split_once('/'), text.split_once('-')) {
+        (Some((session, n)), _) => is_digits(session) && is_number(n),
+        (None, Some((word, n))) => WORDS.contains(&word) && is_number(n),
+        (None, None) => is_digits(text),
+    };
+    let words = screen.split(|c| !is_part(c)).filter(is_id);
+    words.map(str::to_owned).collect()
+}
+
+/// Whatever a screen calls something, `show` takes, and shows what the command of its kind shows; a
+/// command about another kind says what it is.
+#[test]
+fn every_id_that_a_screen_prints_is_shown() {
+    let says = "Done: I have restarted the web server for you.";
+    let server = ModelServer::start(Behaviour::Says(says.to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/m"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ])
+    .under_the_kernel();
+    for args in [
+        &["ask", "Please restart the web server."][..],
+        &["project", "new", "Kitchen"],
+        &["conversation", "new", "Bread"],
+        &["conversation", "move", "Bread", "Kitchen"],
+        &["fact", "add", "The port is 80.", "--subject", "port"],
+        &["fact", "ratify", "fact-1"],
+        &["fact", "add", "The port is 81.", "--subject", "port"],
+        &["fact", "ratify", "fact-2"],
+        &["conflict", "resolve", "fact-2"],
+        &["note", "add", "A note."],
+        &["decision", "add", "A decision."],
+        &["intent", "set", "An intent."],
+        &["audit", "open", "last", "--out", "open.json"],
+    ] {
+        let ran = person.gently(args);
+        assert!(ran.code <= 1, "{args:?}: {ran:?}");
+    }
+    let mut printed = BTreeSet::from(["conflict-1".to_owned(), "opening-1".to_owned()]);
+    for screen in [
+        &["conversation", "list"][..],
+        &["conversation", "show", "interaction-1"],
+        &["session", "list"],
+        &["thread", "list"],
+        &["thread", "show"],
+        &["action", "list"],
+        &["drift", "list"],
+        &["project", "list"],
+        &["fact", "list", "--all"],
+        &["note", "list"],
+        &["decision", "list"],
+        &["intent", "show"],
+        &["context", "preview", "Which port?"],
+        &["search", "restarted"],
+    ] {
+        let ran = person.gently(screen);
+        assert!(ran.code <= 1, "{screen:?}: {ran:?}");
+        printed.extend(ids_in(&ran.out));
+    }
+    for word in [
+        "fact-2",
+        "note-1",
+        "decision-1",
+        "intent-1",
+        "action-1",
+        "drift-1",
+        "project-1",
+    ] {
+        assert!(printed.contains(word), "{word}: {printed:?}");
+    }
+    assert!(
+        printed.iter().filter(|id| id.len() == 8).count() >= 3,
+        "{printed:?}"
+    );
+    for id in &printed {
+        let shown = person.gently(&["show", id]);
+        assert!(shown.code <= 1 && !shown.out.is_empty(), "{id}: {shown:?}");
+        let json = person.gently(&["show", id, "--json"]);
+        assert!(json.code <= 1 && json.json().is_object(), "{id}: {json:?}");
+    }
+    for (id, command) in [
+        ("action-1", &["action", "show", "action-1"][..]),
+        ("drift-1", &["drift", "show", "drift-1"]),
+        ("intent-1", &["intent", "show"]),
+        ("project-1", &["project", "list"]),
+        ("note-1", &["note", "list"]),
+    ] {
+        let shown = person.gently(&["show", id]).exits(0).out;
+        assert_eq!(shown, person.gently(command).exits(0).out, "{id}");
+    }
+    let list = person.gently(&["conversation", "list", "--json"]).json();
+    let first = list["conversations"].as_array().unwrap().iter();
+    let first = first
+        .filter(|one| one["questions"] != 0)
+        .next_back()
+        .unwrap();
+    let conversation = first["id"].as_str().unwrap();
+    let shown = person.gently(&["show", conversation]).exits(0).out;
+    let command = person.gently(&["conversation", "show", conversation]);
+    assert_eq!(shown, command.exits(0).out);
+    // What is erased or handed on by another command, or not at all, is called what it is.
+    let shared = person.gently(&["show", "last", "--json"]).json();
+    let (session, _) = shared["id"]
+        .as_str()
+        .unwrap_or_default()
+        .split_once('/')
+        .unwrap();
+    for (args, says) in [
+        (
+            ["erase", conversation, "--dry-run"],
+            format!("is a conversation: gently conversation delete {conversation}"),
+        ),
+        (
+            ["erase", session, "--dry-run"],
+            format!("is a session: gently erase {session}/1"),
+        ),
+        (
+            ["share", conversation, "--yes"],
+            format!("is a conversation: gently conversation export {conversation} --out"),
+        ),
+        (
+            ["share", "fact-1", "--yes"],
+            "is a fact: gently audit open --artifact fact-1".to_owned(),
+        ),
+        (
+            ["context", "show", "fact-1"],
+            "is a fact: gently show fact-1".to_owned(),
+        ),
+        (
+            ["show", conversation, "--full"],
+            format!("is a conversation: gently conversation show {conversation}"),
+        ),
+    ] {
+        let refused = person.gently(&args).exits(2).err;
+        assert!(refused.contains(&says), "{args:?}: {refused}");
+    }
+    for unknown in [
+        "fact-9",
+        "drift-9",
+        "action-9",
+        "project-9",
+        "opening-9",
+        "ffffffff",
+    ] {
+        let refused = person.gently(&["show", unknown]).exits(2).err;
+        assert!(refused.contains(unknown), "{refused}");
+    }
+}

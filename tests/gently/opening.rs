@@ -543,7 +543,7 @@ fn whole_turns_open_in_one_file() {
     let facts = holds(&person, &failed);
     assert_eq!(facts["openings"][1]["role"], "exchange");
     let said = Person::new()
-        .gently(&["audit", "check", file.to_str().unwrap()])
+        .gently(&["audit", "check", "-v", file.to_str().unwrap()])
         .exits(0)
         .out;
     assert!(

@@ -821,3 +821,59 @@ fn a_filter_finds_the_same_whichever_way_the_search_goes() {
     });
     tried.unwrap();
 }
+
+/// Titles are named beside what texts have, and in the place of it: a title is no text.
+#[test]
+fn titles_that_have_the_words_are_named() {
+    let (person, _server) = person(&["Bread has a crust.", "It has none."]);
+    person.gently(&["ask", "What is rye?"]).exits(0);
+    person
+        .gently(&["conversation", "rename", "last", "Baking questions"])
+        .exits(0);
+    person
+        .gently(&["conversation", "new", "Bread, of rye alone"])
+        .exits(0);
+    let titles = |args: &[&str]| {
+        let ran = person.gently(&[&["search", "--json"], args].concat());
+        let titles = ran.json()["titles"].as_array().unwrap().clone();
+        let title = |one: &Value| one["title"].as_str().unwrap().to_owned();
+        (ran.code, titles.iter().map(title).collect::<Vec<_>>())
+    };
+    for (args, code, expected) in [
+        (&["bake"][..], 1, &["Baking questions"][..]),
+        (&["question"], 1, &["Baking questions"]),
+        (&["bread"], 0, &["Bread, of rye alone"]),
+        (&["bread", "rye"], 1, &["Bread, of rye alone"]),
+        (&["rye", "-alone"], 0, &[]),
+        (
+            &["bake", "OR", "rye"],
+            0,
+            &["Bread, of rye alone", "Baking questions"],
+        ),
+        (&["--exact", "bread"], 1, &[]),
+        (&["--exact", "Bread"], 0, &["Bread, of rye alone"]),
+        (&["--by", "user", "bread"], 1, &[]),
+        (&["--in", "items", "bread"], 1, &[]),
+        (&["nowhere"], 1, &[]),
+    ] {
+        let (actual, found) = titles(args);
+        assert_eq!(
+            (actual, found.as_slice()),
+            (
+                code,
+                &*expected.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>()
+            ),
+            "{args:?}"
+        );
+    }
+    let said = person.gently(&["search", "bake"]).exits(1).err;
+    assert!(
+        said.contains("no text has these words\n") && said.contains("  Baking questions\n"),
+        "{said}"
+    );
+    let said = person.gently(&["search", "nowhere"]).exits(1).err;
+    assert!(
+        said.contains("nothing found") && !said.contains("title"),
+        "{said}"
+    );
+}

@@ -454,7 +454,7 @@ fn opening_files_get_the_same_answers() {
             expect(opening, &says);
         }
         let ours = Command::new(env!("CARGO_BIN_EXE_gently"))
-            .args(["audit", "check", &file])
+            .args(["audit", "check", "-v", &file])
             .args(&rest)
             .output()
             .unwrap();

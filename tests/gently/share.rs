@@ -286,23 +286,22 @@ fn every_field_that_somebody_learns_is_named_before() {
         assert!(all.contains(start[key].as_str().unwrap()), "{key}: {all}");
     }
     for word in [
-        "tier",
-        "kernel",
+        "words of your settings",
+        "level 2",
+        "your rules",
         "auth key",
         "openai/small-1b",
         "opened",
         "close",
-        "judgements",
-        "drift",
-        "your ledger",
+        "how gently judged",
+        "what it warns of",
+        "your record",
         "made",
         "records so far",
+        "proof of time: none",
         "public key",
         "asked and answered",
         "where on record",
-        "Bitcoin",
-        "timestamp",
-        "witnesses",
         file["documents"][0]["origin"].as_str().unwrap(),
     ] {
         assert!(all.contains(word), "{word}: {all}");
@@ -561,7 +560,21 @@ fn a_page_is_checked_by_the_file_in_it_and_said_to_be_one() {
     // The old name is the same command.
     let old = Person::new().gently(&["audit", "check", at("a.json").to_str().unwrap()]);
     assert_eq!((old.code, old.out), (0, of_file.out));
-    let of_page = text("a.html", &[]).exits(0);
+    // Three lines, the texts, and how to see the rest.
+    assert!(
+        of_file
+            .out
+            .ends_with("its owner has to tell you: then add --signer KEY. All of it: -v\n"),
+        "{}",
+        of_file.out
+    );
+    assert!(!of_file.out.contains("Opened:"), "{}", of_file.out);
+    let all = text("a.json", &["-v"]).exits(0).out;
+    assert!(
+        all.starts_with(&lines.join("\n")) && all.contains("\nOpened: prompt 1 of session "),
+        "{all}"
+    );
+    let of_page = text("a.html", &["-v"]).exits(0);
     assert!(
         of_page
             .out

@@ -181,7 +181,7 @@ fn answers_that_are_no_answers_change_nothing() {
         assert!(
             closed
                 .err
-                .contains("not stamped: 1 of 2 calendars accepted, 2 must"),
+                .contains("not dated yet: 1 of 2 calendars, which date it, took it, and 2 must"),
             "{closed:#?}"
         );
         assert!(
@@ -296,7 +296,7 @@ fn nobody_reachable_costs_a_line_and_two_seconds() {
     assert_eq!(
         closed
             .err
-            .matches("not stamped: 0 of 2 calendars accepted, 2 must")
+            .matches("not dated yet: none of 2 calendars")
             .count(),
         1,
         "{closed:#?}"
@@ -333,9 +333,7 @@ fn a_calendar_that_is_away_is_one_line_for_all_that_it_promised() {
     let of_two = two.url().trim_start_matches("http://");
     assert_eq!(closed.err.matches(of_two).count(), 1, "{closed:#?}");
     assert!(
-        closed
-            .err
-            .contains("not stamped: 1 of 2 calendars accepted"),
+        closed.err.contains("not dated yet: 1 of 2 calendars"),
         "{closed:#?}"
     );
     // With enough others for what is new, the line is about what is pending.

@@ -424,7 +424,7 @@ fn model(
         let of = match of.parse() {
             Ok(id) => id,
             Err(_) => match find::exchange(&*Store::open_read_only(database)?, of) {
-                Err(FindError::Form { .. }) => return Err(unknown()),
+                Err(FindError::Form { .. } | FindError::OtherKind { .. }) => return Err(unknown()),
                 found => found?.exchange_id,
             },
         };

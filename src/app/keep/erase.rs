@@ -1,24 +1,33 @@
 //! Erasing texts: what is committed to them stays, and a tombstone says that they are gone.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
+use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
+use crate::models::wire::Wire;
+use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
-use crate::recorder::{Erasure, ErasureResult};
-use crate::store::{ReadStore, ThreadRow};
+use crate::record::unseen::spelled_on_a_line;
+use crate::recorder::{ACTION, Erasure, ErasureResult};
+use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreError};
 
-use crate::app::find;
+use crate::app::ask::model_choice::server;
+use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::redacted::clean;
+use crate::app::words::{beginning, counted};
 
 /// So many exchanges share one transaction and one tombstone.
 const AT_ONCE: usize = 200;
 /// So many are erased after one turn.
 const AFTER_A_TURN: u32 = 20;
 const DAY: u64 = 86_400;
-/// How many digits of a thread's id name it when something of it is to be destroyed.
-const DIGITS: usize = 8;
+/// So much of what somebody wanted to have done stands beside its id.
+const EXCERPT: usize = 48;
 /// The reason of what a retention erases.
 const RETENTION: &str = "retention";
 
@@ -47,6 +56,13 @@ pub struct ErasurePlan {
     pub contexts: Vec<NamedExchange>,
     /// Those among them that only refer to it.
     pub referring: Vec<NamedExchange>,
+    /// Conversations with a title of which no text is left then: it goes, too.
+    pub titles: Vec<Uuid>,
+    /// What screens call them, in the same order.
+    pub titled: Vec<String>,
+    /// The models that the texts were sent to, each with its server as the settings have it; nothing
+    /// is erased there.
+    pub sent_to: Vec<String>,
     /// Why, unless it was said: what is old is erased by a rule.
     reason: Option<&'static str>,
 }
@@ -54,7 +70,7 @@ pub struct ErasurePlan {
 impl ErasurePlan {
     /// Whether nothing is left to erase.
     pub fn is_empty(&self) -> bool {
-        self.exchanges.is_empty() && self.artifacts.is_empty()
+        self.exchanges.is_empty() && self.artifacts.is_empty() && self.titles.is_empty()
     }
 
     /// Other exchanges whose model was shown words that go, oldest first.
@@ -80,6 +96,8 @@ pub struct NamedExchange {
     pub model: String,
     /// Whether it has an answer.
     pub is_answered: bool,
+    /// Whether it was sent to a model.
+    was_sent: bool,
     line: u64,
 }
 
@@ -95,6 +113,7 @@ impl NamedExchange {
             exchange,
             id: find::short_id(store, session.id, row.seq)?,
             asked_at: row.created_at,
+            was_sent: row.params.is_some(),
             model: row.model,
             is_answered: row.outcome.is_some_and(|end| end.turn_aurora.is_some()),
             line: row.prompt_line,
@@ -117,9 +136,9 @@ pub fn plan(
     config: &Config,
     target: &EraseTarget,
 ) -> Result<ErasurePlan, OpenHomeError> {
-    let (erasure, reason) = match target {
-        EraseTarget::One(id) => (one(store, id)?, None),
-        EraseTarget::OlderThan(days) => (old(store, *days)?, None),
+    let (limit, reason) = match target {
+        EraseTarget::One(id) => return planned(store, config, &one(store, id)?, None),
+        EraseTarget::OlderThan(days) => (before(*days)?, None),
         EraseTarget::Due => {
             let days = config.retention.content_days.ok_or_else(|| {
                 OpenHomeError::Refused(
@@ -127,30 +146,92 @@ pub fn plan(
                         .to_owned(),
                 )
             })?;
-            (old(store, days)?, Some(RETENTION))
+            (before(days)?, Some(RETENTION))
         }
     };
-    planned(store, &erasure, reason)
+    let old = store.kept_before(limit, u32::MAX)?;
+    let erasure = texts_of(old, redact("").clean);
+    let mut planned = planned(store, config, &erasure, reason)?;
+    let erased: BTreeSet<Uuid> = erasure.exchanges.into_iter().collect();
+    for (row, _) in store.all_titled(u32::MAX)? {
+        let newest = store.newest_turn(row.thread)?;
+        let newest = newest.map(|turn| store.exchange(turn)).transpose()?;
+        let is_old = newest.flatten().is_some_and(|row| row.created_at < limit);
+        if is_old && !has_texts_but(store, row.thread, &erased)? {
+            planned.titled.push(find::short_thread(store, row.thread)?);
+            planned.titles.push(row.thread);
+        }
+    }
+    Ok(planned)
 }
 
 /// Looks up what erasing these exchanges would reach; changes nothing.
-pub fn plan_for(store: &ReadStore, exchanges: Vec<Uuid>) -> Result<ErasurePlan, OpenHomeError> {
-    planned(store, &texts_of(exchanges, redact("").clean), None)
+pub fn plan_for(
+    store: &ReadStore,
+    config: &Config,
+    exchanges: Vec<Uuid>,
+) -> Result<ErasurePlan, OpenHomeError> {
+    planned(store, config, &texts_of(exchanges, redact("").clean), None)
+}
+
+/// Whether something of a conversation can still be read, or is to come, beside these exchanges.
+fn has_texts_but(
+    store: &ReadStore,
+    thread: Uuid,
+    erased: &BTreeSet<Uuid>,
+) -> Result<bool, StoreError> {
+    for id in store.exchanges_in(thread)? {
+        let left = store.exchange(id)?.filter(|row| !is_gone(row));
+        if left.is_some() && !erased.contains(&id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether an exchange was erased: what is not kept was not, and neither was what waits.
+fn is_gone(row: &ExchangeRow) -> bool {
+    row.outcome.is_some() && row.salt.is_none() && row.not_kept.is_none()
+}
+
+/// The models that exchanges were sent to, each with the server that the settings have for it.
+fn sent_to(config: &Config, exchanges: &[NamedExchange]) -> Vec<String> {
+    let sent = exchanges.iter().filter(|one| one.was_sent);
+    let models: BTreeSet<&str> = sent.map(|one| one.model.as_str()).collect();
+    let named = models.into_iter().filter_map(|model| {
+        let provider = model.split_once('/')?.0;
+        let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider)?;
+        let (url, _) = server(wire, config);
+        Some(clean(&format!("{model} at {url}")))
+    });
+    named.collect()
 }
 
 fn planned(
     store: &ReadStore,
+    config: &Config,
     erasure: &Erasure,
     reason: Option<&'static str>,
 ) -> Result<ErasurePlan, OpenHomeError> {
     let reach = erasure.reach(store)?;
     let names = reach.artifacts.iter().map(|id| artifact_name(store, id));
+    let exchanges = NamedExchange::of_all(store, &reach.exchanges)?;
+    // Of what was erased before, nothing goes.
+    let is_here = |id: &&Uuid| {
+        store
+            .exchange(**id)
+            .is_ok_and(|row| row.is_some_and(|row| !is_gone(&row)))
+    };
+    let here = |ids: &[Uuid]| ids.iter().filter(is_here).copied().collect::<Vec<_>>();
     Ok(ErasurePlan {
-        exchanges: NamedExchange::of_all(store, &reach.exchanges)?,
+        sent_to: sent_to(config, &exchanges),
+        exchanges,
+        titles: Vec::new(),
+        titled: Vec::new(),
         artifact_names: names.collect::<Result<_, _>>()?,
         artifacts: reach.artifacts,
-        contexts: NamedExchange::of_all(store, &reach.contexts)?,
-        referring: NamedExchange::of_all(store, &reach.referring)?,
+        contexts: NamedExchange::of_all(store, &here(&reach.contexts))?,
+        referring: NamedExchange::of_all(store, &here(&reach.referring))?,
         reason,
     })
 }
@@ -170,19 +251,28 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
         Ok(exchange) => Ok(texts_of(vec![exchange.exchange_id], redact("").clean)),
         // The name of a thread is a text, too.
         Err(other) => match find::thread(store, id) {
-            Ok(thread) if thread.number > 0 && is_meant(&thread, id) => {
+            Ok(thread) if thread.number > 0 && find::is_whole(&thread, id) => {
                 Ok(artifact(thread.thread.to_string()))
             }
-            _ => Err(other.into()),
+            _ => Err(not_erased(store, id, other)),
         },
     }
 }
 
-/// Whether a thread is what is to be erased: by its whole name, or by eight digits or more. Fewer
-/// are soon typed for something else.
-fn is_meant(thread: &ThreadRow, id: &str) -> bool {
-    let digits = id.chars().filter(char::is_ascii_hexdigit).count();
-    thread.name.as_deref() == Some(id) || digits >= DIGITS
+/// What a person does instead with an id of which nothing is erased by itself.
+fn not_erased(store: &ReadStore, id: &str, unfound: FindError) -> OpenHomeError {
+    let Ok(MeantId { kind, .. }) = find::any(store, id) else {
+        return unfound.into();
+    };
+    let id = spelled_on_a_line(id.trim());
+    let command = match kind {
+        IdKind::Conversation => format!("gently conversation delete {id} erases all of it"),
+        IdKind::Session => {
+            format!("gently erase {id}/1 erases one question of it, with the answer")
+        }
+        _ => return unfound.into(),
+    };
+    OpenHomeError::Refused(format!("'{id}' is {}: {command}", kind.called()))
 }
 
 /// How screens call what was erased.
@@ -195,12 +285,40 @@ pub struct ErasedNames {
     pub quoting: Vec<String>,
 }
 
-/// How screens call an artifact, or a thread whose name is a text.
+/// How screens call an artifact, or a thread whose name is a text. A request to act is named with what
+/// was wanted, unless that quotes an answer that is withheld.
 fn artifact_name(store: &ReadStore, id: &str) -> Result<String, OpenHomeError> {
-    Ok(match id.parse() {
-        Ok(thread) => format!("the name of thread {}", find::short_thread(store, thread)?),
-        Err(_) => short_name(id),
+    if let Ok(thread) = id.parse::<Uuid>() {
+        let short = find::short_thread(store, thread)?;
+        let row = store.conversation(thread)?;
+        let is_titled = row.is_some_and(|row| row.title_line.is_some());
+        return Ok(match is_titled {
+            true => format!("the title of conversation {short}"),
+            false => format!("the name of thread {short}"),
+        });
+    }
+    let wanted = match id.starts_with(ACTION) {
+        true => wanted(store, id)?,
+        false => None,
+    };
+    Ok(match wanted {
+        Some(what) => format!("{} ({})", short_name(id), beginning(&what, EXCERPT)),
+        None => short_name(id),
     })
+}
+
+/// What a request to act wants; none once erased, where it is not kept, and where it quotes a withheld
+/// answer.
+fn wanted(store: &ReadStore, id: &str) -> Result<Option<String>, StoreError> {
+    let row = store.artifacts(ArtifactFilter::Id(id))?.into_iter().next();
+    let content = row.and_then(|row| item::content(row.document.as_deref()));
+    let Some(content) = content else {
+        return Ok(None);
+    };
+    if Withheld::of(store).is_quoted_in(&content)? {
+        return Ok(None);
+    }
+    Ok(content["what"].as_str().map(str::to_owned))
 }
 
 /// The names of what was erased by a plan.
@@ -229,11 +347,6 @@ pub fn names(
     })
 }
 
-fn old(store: &ReadStore, days: u64) -> Result<Erasure, OpenHomeError> {
-    let exchanges = store.kept_before(before(days)?, u32::MAX)?;
-    Ok(texts_of(exchanges, redact("").clean))
-}
-
 /// Erases what a plan names; what was erased since is passed over. The auth key was asked for.
 pub async fn erase(
     opened: &OpenHome,
@@ -251,10 +364,15 @@ pub async fn erase(
         .map(|some| texts_of(some.to_vec(), reason.clone()))
         .collect();
     // What quotes an exchange goes with it.
-    if exchanges.is_empty() && !plan.artifacts.is_empty() {
+    let mut named = match exchanges.is_empty() {
+        true => plan.artifacts.clone(),
+        false => Vec::new(),
+    };
+    named.extend(plan.titles.iter().map(Uuid::to_string));
+    if !named.is_empty() {
         steps.push(Erasure {
-            exchanges,
-            artifacts: plan.artifacts.clone(),
+            exchanges: Vec::new(),
+            artifacts: named,
             reason,
         });
     }
@@ -295,15 +413,44 @@ pub async fn some_that_is_due(opened: &OpenHome) -> Option<String> {
     if exchanges.is_empty() {
         return None;
     }
-    let erasure = texts_of(exchanges, redact(RETENTION).clean);
-    Some(match record(opened, erasure).await {
+    Some(match due(opened, exchanges).await {
         Ok(erased) => {
-            let count = erased.exchanges.len();
-            let exchanges = if count == 1 { "exchange" } else { "exchanges" };
-            format!("erased {count} {exchanges} older than {days} days")
+            let questions = counted(erased.exchanges.len(), "question");
+            format!("erased {questions} older than {days} days")
         }
         Err(e) => format!("what is older than {days} days could not be erased: {e}"),
     })
+}
+
+/// Erases exchanges for their age, and the titles of conversations of which nothing is left then.
+async fn due(opened: &OpenHome, exchanges: Vec<Uuid>) -> Result<ErasureResult, OpenHomeError> {
+    let store = &opened.store;
+    let reason = redact(RETENTION).clean;
+    let mut erased = record(opened, texts_of(exchanges, reason.clone())).await?;
+    let mut emptied = BTreeSet::new();
+    for id in &erased.exchanges {
+        let Some(turn) = store.thread_turn(*id)? else {
+            continue;
+        };
+        let row = store.conversation(turn.thread)?;
+        let given = row.map(|row| store.given_title(&row)).transpose()?;
+        if matches!(given, Some(GivenTitle::Text(_)))
+            && !has_texts_but(store, turn.thread, &BTreeSet::new())?
+        {
+            emptied.insert(turn.thread.to_string());
+        }
+    }
+    if !emptied.is_empty() {
+        let titles = Erasure {
+            exchanges: Vec::new(),
+            artifacts: emptied.into_iter().collect(),
+            reason,
+        };
+        let titles = record(opened, titles).await?;
+        erased.artifacts.extend(titles.artifacts);
+        erased.scrubbed = titles.scrubbed;
+    }
+    Ok(erased)
 }
 
 fn texts_of(exchanges: Vec<Uuid>, reason: Clean) -> Erasure {

@@ -1,6 +1,7 @@
 //! Looking at what is on record: conversations, turns, sessions, numbers, words.
 
 pub mod actions;
+pub mod artifact;
 pub mod conversation;
 pub mod digests;
 pub mod drift;

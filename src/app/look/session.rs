@@ -108,6 +108,11 @@ impl SessionClosePlan {
     }
 }
 
+/// How screens call a session.
+pub fn short(opened: &OpenHome, row: &SessionRow) -> String {
+    find::short_session(&opened.store, row.id).unwrap_or_else(|_| row.id.to_string())
+}
+
 /// What closing the open session that `prefix` means would do, or all open ones without it; changes
 /// nothing.
 pub fn plan_close(

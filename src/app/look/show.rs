@@ -17,8 +17,13 @@ use crate::store::{
 };
 
 use crate::app::ask::warnings::{self, DriftWarning};
-use crate::app::find;
+use crate::app::find::{self, MeantId};
 use crate::app::home::open::{self, OpenHomeError};
+
+/// What an id means, of whatever kind it is.
+pub fn meant(home: &Home, id: &str) -> Result<MeantId, OpenHomeError> {
+    Ok(find::any(&*open::store(home)?, id)?)
+}
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {

@@ -7,6 +7,7 @@ use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
+use crate::record::ledger::conversation::is_for_an_id;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
 use crate::store::{EventRow, ExchangeRow, Store, StoreError, ThreadRow};
@@ -105,13 +106,12 @@ pub async fn begin(
 fn unfit(name: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let fits = !name.trim().is_empty() && name.trim() == name && name.chars().count() <= MAX_NAME;
-    let id = name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if fits && name.chars().all(plain) && is_plain_name(name) && !id {
+    if fits && name.chars().all(plain) && is_plain_name(name) && !is_for_an_id(name) {
         return None;
     }
     Some(format!(
-        "'{}' is no name of a thread: at most {MAX_NAME} letters, digits, '-', '_', '.' and spaces between, and not \
-         hexadecimal digits alone, which are an id's",
+        "'{}' is no name of a thread: at most {MAX_NAME} letters, digits, '-', '_', '.' and spaces between, and \
+         nothing that looks like an id, as last, fact-1 or hexadecimal digits alone do",
         name.escape_debug()
     ))
 }

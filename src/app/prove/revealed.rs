@@ -36,7 +36,8 @@ pub fn beside_the_texts(file: &OpeningFile) -> Vec<String> {
     let mut lines = of_start.unwrap_or_default();
     if !records.is_empty() {
         lines.push(
-            "judgements of each answer: refused or not, authority, five kinds of drift".to_owned(),
+            "how gently judged each answer: refused or not, allowed or not, what it warns of"
+                .to_owned(),
         );
     }
     lines.extend(documents().find_map(|document| match document {
@@ -62,7 +63,7 @@ fn of_session(start: &SessionDoc, close: Option<&Close>, records: &[&Record]) ->
     vec![
         format!("when each was asked and answered, its number, the model {model}"),
         format!(
-            "the session: role {}, {}, phase {}, tier {}",
+            "words of your settings: {}, {}, {}, level {}",
             beginning(&start.host_role, WORD),
             beginning(&start.branch, WORD),
             beginning(&start.phase, WORD),
@@ -73,7 +74,7 @@ fn of_session(start: &SessionDoc, close: Option<&Close>, records: &[&Record]) ->
             minute(start.opened_at),
             closed.unwrap_or_default()
         ),
-        "as hashes: your auth key, the kernel in force, all that the model was sent".to_owned(),
+        "as hashes, which show no text: your auth key, your rules, what the model got".to_owned(),
     ]
 }
 
@@ -86,7 +87,7 @@ fn minute(time: Seconds) -> String {
 fn of_ledger(genesis: &Genesis, file: &OpeningFile) -> String {
     let size = CosignedNote::parse(&file.head).map_or(0, |note| note.head.size);
     format!(
-        "your ledger: {}, made {}, {} so far",
+        "your record: {}, made {}, {} so far",
         beginning(&genesis.origin, NAME + 4),
         minute(genesis.created_at),
         counted(size, "record")
@@ -110,10 +111,15 @@ fn of_keys(file: &OpeningFile) -> String {
 
 fn of_evidence(file: &OpeningFile) -> String {
     let witnesses = CosignedNote::parse(&file.head).map_or(0, |note| note.others.len());
-    let stamp = if file.stamp.is_some() { "a" } else { "no" };
-    format!(
-        "proofs of the time: {}, {stamp} timestamp, {} of witnesses",
-        counted(file.headers.len(), "Bitcoin block"),
-        counted(witnesses, "signature")
-    )
+    let blocks = file.headers.len();
+    let there = [
+        (blocks > 0).then(|| counted(blocks, "Bitcoin block")),
+        file.stamp.is_some().then(|| "a timestamp".to_owned()),
+        (witnesses > 0).then(|| format!("{} of witnesses", counted(witnesses, "signature"))),
+    ];
+    let there: Vec<String> = there.into_iter().flatten().collect();
+    match there.is_empty() {
+        true => "proof of time: none".to_owned(),
+        false => format!("proof of time: {}", there.join(", ")),
+    }
 }

@@ -11,13 +11,14 @@ use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
+use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::opening::{
     NewOpening, OpenTextsError, OpeningRequest, PlannedOpening, TurnText, open_planned, plan,
 };
 use super::revealed;
-use crate::app::find::{self, FindError};
+use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::OpenHome;
 
 /// The page, with places for what is put in.
@@ -74,8 +75,8 @@ pub fn select(
             (session, vec![row], false)
         }
         // `SESSION/9` and `interaction-9` name one exchange, or none: never a session.
-        Err(FindError::Unknown { .. }) if may_be_session(id) => {
-            let session = find::session(store, id)?;
+        Err(nothing) if nothing.is_nothing() => {
+            let session = whole(store, id, nothing)?;
             let mut rows = Vec::new();
             while let Some(row) = store.exchange_at(session.uuid, rows.len() as u64 + 1)? {
                 rows.push(row);
@@ -191,6 +192,29 @@ impl SharedTurn {
             ),
         }
     }
+}
+
+/// The session that is shared as a whole; of what is none, what a person does instead.
+fn whole(store: &ReadStore, id: &str, unfound: FindError) -> Result<SessionRow, OpenTextsError> {
+    let Ok(MeantId { kind, id: meant }) = find::any(store, id) else {
+        return match may_be_session(id) {
+            true => Ok(find::session(store, id)?),
+            false => Err(unfound.into()),
+        };
+    };
+    let shown = spelled_on_a_line(id.trim());
+    let command = match kind {
+        IdKind::Session => return Ok(find::session(store, &meant)?),
+        IdKind::Conversation => {
+            let newest = find::newest_in(store, &meant)?;
+            let one = newest.map(|id| format!("; gently share {id} proves one answer of it"));
+            let one = one.unwrap_or_default();
+            format!("gently conversation export {shown} --out FILE.md writes all of it{one}")
+        }
+        IdKind::Exchange | IdKind::Drift => return Err(unfound.into()),
+        _ => format!("gently audit open --artifact {meant} --out FILE.json opens it to others"),
+    };
+    because(format!("'{shown}' is {}: {command}", kind.called()))
 }
 
 /// Whether an id can be the first digits of a session's.

@@ -2,6 +2,6 @@
 
 pub mod context;
 pub mod items;
-pub(super) mod named_artifact;
+pub mod named_artifact;
 pub mod project;
 pub(super) mod under_numbers;

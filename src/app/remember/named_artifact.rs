@@ -20,14 +20,22 @@ pub struct NamedArtifact<'a> {
     pub name: &'a str,
 }
 
-/// Records it. `notice` is told what was taken out of the name, and that it is not kept where no
-/// texts are.
+/// Something as it is after it was given a name.
+pub struct NamedThing<T> {
+    /// The thing.
+    pub of: T,
+    /// Kinds of secrets that were removed from the name.
+    pub removed: Vec<String>,
+}
+
+/// Records it, and gives the kinds of secrets that were removed. `notice` is told the same, and that
+/// the name is not kept where no texts are.
 pub async fn record_named(
     opened: &OpenHome,
     key: Hash32,
     named: NamedArtifact<'_>,
     notice: &dyn Fn(&str),
-) -> Result<RecordedArtifact, OpenHomeError> {
+) -> Result<(RecordedArtifact, Vec<String>), OpenHomeError> {
     let (recorded, found) = record_under_numbers(opened, key, |numbers, session| {
         let name = redact_with(named.name, numbers);
         let content = vec![
@@ -45,8 +53,12 @@ pub async fn record_named(
         Ok((new, name.found))
     })
     .await?;
-    for finding in &found {
-        notice(&format!("removed before it was stored: {}", finding.kind));
+    let removed: Vec<String> = found
+        .iter()
+        .map(|finding| finding.kind.to_string())
+        .collect();
+    for kind in &removed {
+        notice(&format!("removed before it was stored: {kind}"));
     }
     let is_kept = recorded.document.content[named.name_key].is_string();
     if !is_kept {
@@ -55,5 +67,5 @@ pub async fn record_named(
             "the {key} is not kept (store.content is \"none\"): it is called by its id"
         ));
     }
-    Ok(recorded)
+    Ok((recorded, removed))
 }

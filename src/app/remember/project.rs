@@ -13,7 +13,7 @@ use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
-use super::named_artifact::{NamedArtifact, record_named};
+use super::named_artifact::{NamedArtifact, NamedThing, record_named};
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::look::conversation::{GivenText, said_in};
 use crate::app::set_up::settings::{self, ChangedSetting};
@@ -200,6 +200,14 @@ pub fn list(home: &Home, with_retired: bool) -> Result<Vec<ListedProject>, OpenH
         .collect()
 }
 
+/// One project of a home, by its whole name or its id.
+pub fn show(home: &Home, text: &str) -> Result<ListedProject, OpenHomeError> {
+    let (store, config) = (open::store(home)?, open::config(home)?);
+    store.begin_read()?;
+    let in_use = id_in_use(&store, &config).ok().flatten();
+    listed(&store, find(&store, text)?, in_use.as_deref())
+}
+
 fn listed(
     store: &ReadStore,
     project: ProjectDetails,
@@ -260,7 +268,7 @@ pub async fn begin(
     opened: &OpenHome,
     name: &str,
     notice: &dyn Fn(&str),
-) -> Result<ListedProject, OpenHomeError> {
+) -> Result<NamedThing<ListedProject>, OpenHomeError> {
     let name = name_in(&opened.store, name, None)?;
     let key = opened.authorize().await?;
     let named = NamedArtifact {
@@ -269,8 +277,9 @@ pub async fn begin(
         name_key: "name",
         name,
     };
-    let recorded = record_named(opened, key, named, notice).await?;
-    after(opened, &recorded.document.id)
+    let (recorded, removed) = record_named(opened, key, named, notice).await?;
+    let of = after(opened, &recorded.document.id)?;
+    Ok(NamedThing { of, removed })
 }
 
 /// Gives a project another name.
@@ -279,7 +288,7 @@ pub async fn rename(
     project: &str,
     name: &str,
     notice: &dyn Fn(&str),
-) -> Result<ListedProject, OpenHomeError> {
+) -> Result<NamedThing<ListedProject>, OpenHomeError> {
     let key = opened.authorize().await?;
     let found = find(&opened.store, project)?;
     let name = name_in(&opened.store, name, Some(&found.row.id))?;
@@ -289,8 +298,9 @@ pub async fn rename(
         name_key: "name",
         name,
     };
-    record_named(opened, key, named, notice).await?;
-    after(opened, &found.row.id)
+    let (_, removed) = record_named(opened, key, named, notice).await?;
+    let of = after(opened, &found.row.id)?;
+    Ok(NamedThing { of, removed })
 }
 
 /// Ends a project, for good: its conversations stay in it, and no other one joins them.

@@ -266,6 +266,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "another one, by the id below its answer",
             ),
             ("gently show last --full", "all that is on record of it"),
+            ("gently show fact-1", "what else has an id"),
         ],
     ),
     (
@@ -531,6 +532,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "check",
         &[
             ("gently check answer.json", "is it genuine?"),
+            ("gently check -v answer.json", "and what does that rest on?"),
             (
                 "gently check answer.html --signer allowed_signers",
                 "and is it theirs?",

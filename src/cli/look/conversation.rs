@@ -13,14 +13,17 @@ use crate::app::look::conversation::{
     PageRequest, archive, begin, delete, export, list, messages, move_to, plan_deletion, rename,
     restore,
 };
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
+use crate::os::shell_word;
 use crate::record::ledger::conversation::ConversationState;
 use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
     ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
-    ExportedConversationView, ListedConversationView, given_up, still_waiting,
+    ExportedConversationView, ListedConversationView, TitledConversationView, given_up,
+    still_waiting,
 };
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
@@ -36,6 +39,10 @@ const WORDS: ConsentWords = ConsentWords {
 };
 /// What is typed before a conversation is deleted.
 const DELETE: &str = "delete";
+/// Conversations of one page, unless another number is asked for.
+const CONVERSATIONS: u32 = 20;
+/// Messages of one page, unless another number is asked for.
+const MESSAGES: u32 = 50;
 /// Where what was said stands in from the margin.
 const INDENT: &str = "    ";
 
@@ -95,7 +102,7 @@ pub enum ConversationCommand {
 /// Which conversation.
 #[derive(Debug, Args)]
 pub struct WhichConversation {
-    /// The first digits of its id, its whole title, or last
+    /// The first digits of its id, its title or how that begins, a question in it, or last
     id: String,
 }
 
@@ -112,7 +119,7 @@ pub struct ListArguments {
     #[arg(long)]
     archived: bool,
     /// How many
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = CONVERSATIONS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     number: u32,
     /// The page behind this place, as the page before named it
     #[arg(long, value_name = "CURSOR")]
@@ -122,11 +129,11 @@ pub struct ListArguments {
 /// `gently conversation show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// The first digits of its id, its whole title, or last
+    /// The first digits of its id, its title or how that begins, a question in it, or last
     #[arg(default_value = "last")]
     id: String,
     /// How many questions and answers
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = MESSAGES, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     number: u32,
     /// What was said before this place
     #[arg(long, value_name = "CURSOR", conflicts_with = "after")]
@@ -171,10 +178,12 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
         } => return erase_all(&which.id, reason.as_deref(), consent, json).await,
         ConversationCommand::New { title, model } => {
             let opened = open::open_home()?;
-            begin(&opened, &title, model.as_deref(), &notice).await?
+            let begun = begin(&opened, &title, model.as_deref(), &notice).await?;
+            return Ok(print_titled(&begun, json));
         }
         ConversationCommand::Rename { which, title } => {
-            rename(&open::open_home()?, &which.id, &title, &notice).await?
+            let renamed = rename(&open::open_home()?, &which.id, &title, &notice).await?;
+            return Ok(print_titled(&renamed, json));
         }
         ConversationCommand::Move { which, project } => {
             move_to(&open::open_home()?, &which.id, &project).await?
@@ -186,7 +195,13 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
     Ok(present(json, view, || listed_lines(&changed)))
 }
 
+fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
+    let view = || TitledConversationView::of(named);
+    present(json, view, || listed_lines(&named.of))
+}
+
 fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
+    let again = list_again(&args);
     let request = ListRequest {
         project: args.project,
         all: args.all,
@@ -201,9 +216,26 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
     };
     let printed = present(json, || ConversationListView::of(&found), text);
     if let Some(next) = found.next.filter(|_| !json) {
-        say(&format!("there are more: --before {next}"));
+        say(&format!("earlier: {again} --before {next}"));
     }
     Ok(printed)
+}
+
+/// The command that lists the same again.
+fn list_again(args: &ListArguments) -> String {
+    let mut command = format!("{} conversation list", program());
+    if let Some(project) = &args.project {
+        command.push_str(&format!(" --project {}", shell_word(Path::new(project))));
+    }
+    for (is_given, flag) in [(args.all, " --all"), (args.archived, " --archived")] {
+        if is_given {
+            command.push_str(flag);
+        }
+    }
+    if args.number != CONVERSATIONS {
+        command.push_str(&format!(" -n {}", args.number));
+    }
+    quiet(&command)
 }
 
 fn say_what_is_listed(found: &ConversationList, archived: bool) {
@@ -244,6 +276,18 @@ fn listed_lines(listed: &ListedConversation) -> String {
         lines.push_str(&format!("          {}\n", beside.join(" · ")));
     }
     lines
+}
+
+/// Prints the newest of what was said in a conversation.
+pub fn print_newest(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let args = ShowArguments {
+        id: id.to_owned(),
+        number: MESSAGES,
+        before: None,
+        after: None,
+        output: OutputFormat::Text,
+    };
+    print_messages(args, json)
 }
 
 fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> {
@@ -420,11 +464,14 @@ async fn erase_all(
         );
     }
     let text = || {
-        let exchanges = counted(result.erased.exchanges.len(), "exchange");
-        let mut lines = vec![format!(
-            "deleted {}: {exchanges} erased, and it is archived",
-            result.conversation.short
-        )];
+        let short = &result.conversation.short;
+        let mut lines = vec![match result.erased.exchanges.len() {
+            0 => format!("deleted {short}: it is archived"),
+            n => format!(
+                "deleted {short}: {} erased, and it is archived",
+                counted(n, "question")
+            ),
+        }];
         let quoting = planned.erasure.quoting().map(|one| one.id.clone());
         lines.extend(words_also_in(&quoting.collect::<Vec<_>>()));
         lines.extend(still_waiting(&result.waiting));

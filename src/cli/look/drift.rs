@@ -141,7 +141,8 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+/// Prints the event of an id.
+pub fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let (details, steps) = show(&open::existing_home()?, id)?;
     let now = open::clock()?;
     let view = || DriftDetailsView::of(&details, &steps, now);

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::search::{
-    HitSource, SearchHit, SearchPlace, SearchRequest, SearchResult, Snippet, TypedSearch, count,
-    search,
+    HitSource, SearchHit, SearchPlace, SearchRequest, SearchResult, Snippet, TitleHit, TypedSearch,
+    count, search,
 };
 use crate::ask::withheld::WITHHELD;
 use crate::record::ledger::short_name::short_name;
@@ -21,6 +21,8 @@ use crate::cli::{FINE, NEGATIVE, could_not, not_printed, present, rendered, say}
 
 /// Hits of one page, unless another number is asked for.
 const USUAL: u32 = 20;
+/// So many titles are named.
+const TITLES: usize = 5;
 /// More are no page, and each is read whole.
 const MOST: i64 = 1000;
 
@@ -144,14 +146,34 @@ pub fn print_result(result: &SearchResult, is_later_page: bool, json: bool) -> u
         say(&format!("older ones: the same with --before {older}"));
     }
     if result.hits.is_empty() {
-        say(if is_later_page {
-            "nothing older has these words"
-        } else {
-            "nothing found"
+        say(match (is_later_page, result.titles.is_empty()) {
+            (true, _) => "nothing older has these words",
+            (false, true) => "nothing found",
+            (false, false) => "no text has these words",
         });
-        return NEGATIVE.max(printed);
     }
-    printed
+    if !json {
+        say_titles(&result.titles);
+    }
+    match result.hits.is_empty() {
+        true => NEGATIVE.max(printed),
+        false => printed,
+    }
+}
+
+/// Says which conversations are called so.
+fn say_titles(titles: &[TitleHit]) {
+    if titles.is_empty() {
+        return;
+    }
+    say("conversations whose title has them:");
+    for hit in titles.iter().take(TITLES) {
+        say(&format!("    {}  {}", hit.short, quiet(&hit.title)));
+    }
+    let more = titles.len().saturating_sub(TITLES);
+    if more > 0 {
+        say(&format!("    and {more} more: --json lists them"));
+    }
 }
 
 fn lines(hits: &[SearchHit]) -> String {

@@ -44,7 +44,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(
         json,
         || SessionView::of(&row),
-        || line(&row) + "\n",
+        || line(&row, &session::short(&opened, &row)) + "\n",
     ))
 }
 
@@ -70,7 +70,8 @@ async fn close(
     let mut closed: Vec<SessionClose> = Vec::new();
     let outside = session::close(&opened, &planned, &|line| told.say(line), &mut |done| {
         if !json {
-            print_words(&format!("{}\n", line(&done.session)));
+            let short = session::short(&opened, &done.session);
+            print_words(&format!("{}\n", line(&done.session, &short)));
         }
         closed.push(done);
     })
@@ -102,19 +103,15 @@ fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, views, text))
 }
 
-fn line(row: &SessionRow) -> String {
+fn line(row: &SessionRow, short: &str) -> String {
     let (state, since) = match row.ended_at {
         Some(at) => ("closed", at),
         None => ("open  ", row.started_at),
     };
     let block = block_name(row);
     format!(
-        "{}  {state}  {since}  {}  {} of {} answered  {}  {block}",
-        row.id.short16(),
-        row.branch,
-        row.interactions,
-        row.prompts,
-        row.model
+        "{short}  {state}  {since}  {}  {} of {} answered  {}  {block}",
+        row.branch, row.interactions, row.prompts, row.model
     )
 }
 

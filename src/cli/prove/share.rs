@@ -11,13 +11,13 @@ use clap::Args;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::opening::OpenTextsError;
 use crate::app::prove::share::{ShareSelection, SharedTurn, page, select, share};
+use crate::app::words::beginning;
 use crate::os::shell_word;
 use crate::view::prove::share::{ShareNotes, ShareView};
 
 use super::audit::open::{recorded, tell};
 use crate::cli::screen::consent::{self, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
-use crate::cli::screen::quiet;
 use crate::cli::{could_not, present_or_tell, program, say};
 
 /// So many characters of a text are shown before it is handed on.
@@ -197,11 +197,9 @@ fn revealed(turn: &SharedTurn) -> Vec<String> {
 
 /// How a text begins, on one line.
 fn begins(text: &str) -> String {
-    let quiet = quiet(text);
-    let count = quiet.chars().count();
-    if count <= EXCERPT {
-        return quiet;
+    let start = beginning(text, EXCERPT);
+    match start.ends_with('…') {
+        true => format!("{start} ({} bytes)", text.len()),
+        false => start,
     }
-    let start: String = quiet.chars().take(EXCERPT).collect();
-    format!("{start}… ({} bytes)", text.len())
 }

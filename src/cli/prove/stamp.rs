@@ -75,13 +75,18 @@ pub fn stamping_words(done: &StampResult) -> Option<String> {
     }
     (done.left > 0).then(|| {
         let why = done.faults().next().map(|fault| format!(" ({})", in_short(fault))).unwrap_or_default();
+        let taken = match accepted.len() {
+            0 => "none".to_owned(),
+            n => n.to_string(),
+        };
+        let must = match accepted.len() {
+            0 => String::new(),
+            _ => format!(", and {} must", done.quorum),
+        };
         format!(
-            "not stamped: {} of {} calendars accepted, {} must{why}; {} tried again at the next close, or: gently audit \
-             stamp",
-            accepted.len(),
+            "not dated yet: {taken} of {} calendars, which date it, took it{must}{why}; the next close tries again, or: \
+             gently audit stamp",
             done.answers.len(),
-            done.quorum,
-            heads(done.left),
         )
     })
 }

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::items::list::{
-    ItemList, MOST, intent as declared_intent, list, no_intent,
+    ItemList, MOST, intent as declared_intent, list, no_intent, one,
 };
 use crate::app::remember::items::{
     ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
@@ -289,6 +289,14 @@ fn say_unkept(kind: ItemKind, not_kept: u64) {
             "{n} {name}s are on record by their commitments only: their texts were not kept"
         )),
     }
+}
+
+/// Prints the item of an id.
+pub fn print_one(kind: ItemKind, id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let (item, text) = one(&open::existing_home()?, kind, id)?;
+    let text = text.as_deref();
+    let view = || ItemView::of(&item, text);
+    Ok(present(json, view, || line(&item, text) + "\n"))
 }
 
 fn print_intent(json: bool) -> Result<u8, OpenHomeError> {

@@ -3,12 +3,15 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::remember::project::{
     ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, plan_retirement, rename,
-    retire,
+    retire, show,
 };
 use crate::record::ledger::conversation::ProjectState;
-use crate::view::remember::project::{ListedProjectView, ProjectChoiceView, retirement};
+use crate::view::remember::project::{
+    ListedProjectView, NamedProjectView, ProjectChoiceView, retirement,
+};
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::{counted, quiet};
@@ -66,18 +69,18 @@ pub async fn run(command: ProjectCommand, json: bool) -> Result<u8, OpenHomeErro
     match command {
         ProjectCommand::New { name } => {
             let made = begin(&open::open_home()?, &name, &notice).await?;
-            let printed = print_one(&made, json);
+            let printed = print_named(&made, json);
             say(&format!(
                 "to put it in use: {} project use {}",
                 program(),
-                made.project.short
+                made.of.project.short
             ));
             Ok(printed)
         }
         ProjectCommand::List { all } => print_list(all, json),
         ProjectCommand::Rename { project, name } => {
             let renamed = rename(&open::open_home()?, &project, &name, &notice).await?;
-            Ok(print_one(&renamed, json))
+            Ok(print_named(&renamed, json))
         }
         ProjectCommand::Retire { project, consent } => end(&project, consent, json).await,
         ProjectCommand::Use { project } => put_in_use(&project, json),
@@ -130,8 +133,17 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, views, text))
 }
 
+/// Prints the project of an id.
+pub fn print_shown(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    Ok(print_one(&show(&open::existing_home()?, id)?, json))
+}
+
 fn print_one(listed: &ListedProject, json: bool) -> u8 {
     present(json, || ListedProjectView::of(listed), || line(listed))
+}
+
+fn print_named(named: &NamedThing<ListedProject>, json: bool) -> u8 {
+    present(json, || NamedProjectView::of(named), || line(&named.of))
 }
 
 /// `project-1  Travel  (3 conversations, in use)`

@@ -45,6 +45,9 @@ pub const PROJECT_RETIRED: &str = "project_retired";
 pub const TITLE_MOST: usize = 120;
 /// Characters of a project's name.
 pub const PROJECT_NAME_MOST: usize = 80;
+/// Digits of a session before a slash: with fewer, as in 24/7, it is no question's id that anything
+/// prints.
+const SESSION_LEAST: usize = 8;
 /// What commands take for the newest conversation.
 pub const LAST: &str = "last";
 /// What commands take for no project.
@@ -379,8 +382,8 @@ pub enum UnfitName {
     },
     /// It would be taken for an id, or a word that commands know.
     #[error(
-        "{what} can't be '{actual}': where {what} is given, that means something else, so it could never be named. Add \
-         a word to it"
+        "{what} can't be '{actual}': that looks like an id, or is a word that commands know, so it would mean something \
+         else. Add a word to it"
     )]
     Taken {
         /// What it was to be.
@@ -395,9 +398,7 @@ pub enum UnfitName {
 pub fn check_title(title: &str) -> Result<(), UnfitName> {
     let what = "a title";
     check_seen(title, what, TITLE_MOST)?;
-    // The first digits of a conversation's id.
-    let is_id = title.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    match is_id || is_word(title, LAST) || is_number(title) {
+    match is_for_an_id(title) {
         true => Err(UnfitName::Taken {
             what,
             actual: title.to_owned(),
@@ -418,6 +419,34 @@ pub fn check_project_name(name: &str) -> Result<(), UnfitName> {
         }),
         false => Ok(()),
     }
+}
+
+/// Whether commands take a text for the newest, for the first digits of an id, for the number of
+/// something on record, or for a question: `81bb5b35/16`, `interaction-16`.
+pub fn is_for_an_id(text: &str) -> bool {
+    let is_digits = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    let is_count = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let lower = text.to_ascii_lowercase();
+    let rest = |word: &str| lower.strip_prefix(word);
+    let is_question = match lower.split_once('/') {
+        Some((session, n)) => {
+            let is_session =
+                session == LAST || session.len() >= SESSION_LEAST && is_digits(session);
+            is_session && is_count(rest_of_number(n))
+        }
+        None => rest("interaction-")
+            .or_else(|| rest("prompt-"))
+            .is_some_and(is_count),
+    };
+    is_digits(text) || is_word(text, LAST) || is_number(text) || is_question
+}
+
+/// A question's number without the word that may stand before it.
+fn rest_of_number(text: &str) -> &str {
+    let named = text
+        .strip_prefix("interaction-")
+        .or_else(|| text.strip_prefix("prompt-"));
+    named.unwrap_or(text)
 }
 
 /// Whether it is the number of something on record: `project-1`, `note:000001`.
@@ -606,6 +635,9 @@ mod tests {
             "dead beef",
             "Q",
             "x--y",
+            "24/7",
+            "interaction design",
+            "interaction-three",
             &long[..120],
         ] {
             assert_eq!(check_title(fit), Ok(()), "{fit}");
@@ -629,6 +661,11 @@ mod tests {
             "Last",
             "project-1",
             "note:000001",
+            "81bb5b35/16",
+            "81BB5B35/interaction-16",
+            "last/2",
+            "interaction-3",
+            "prompt-3",
             &long,
         ] {
             assert!(check_title(unfit).is_err(), "{unfit:?}");

@@ -52,6 +52,10 @@ pub struct ErasureReachView {
     pub contexts: Vec<NamedExchangeView>,
     /// Those among them that only refer to what goes: their model was shown none of its words.
     pub referring: Vec<NamedExchangeView>,
+    /// Conversations whose title goes, as none of their texts is left.
+    pub titles: Vec<Uuid>,
+    /// The models that the texts were sent to, each with its server as the settings have it.
+    pub sent_to: Vec<String>,
 }
 
 /// An exchange without a word of it.
@@ -90,6 +94,8 @@ impl ErasureReachView {
             artifacts: plan.artifacts.clone(),
             contexts: NamedExchangeView::of_all(&plan.contexts),
             referring: NamedExchangeView::of_all(&plan.referring),
+            titles: plan.titles.clone(),
+            sent_to: plan.sent_to.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
     }
@@ -108,21 +114,36 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         .map(|name| spelled_on_a_line(name));
     let (artifacts, exchanges) = (named(names), plan.exchanges.as_slice());
     let destroyed = match exchanges {
-        [] => format!("destroys {artifacts}"),
-        [one] => one_destroyed(one),
-        several => several_destroyed(several),
+        [] if plan.artifacts.is_empty() => None,
+        [] => Some(format!("destroys {artifacts}")),
+        [one] => Some(one_destroyed(one)),
+        several => Some(several_destroyed(several)),
     };
     let asked_for = !exchanges.is_empty() && !plan.artifacts.is_empty();
-    let asked_for = asked_for
-        .then(|| format!("destroys what somebody wanted to have done in them: {artifacts}"));
+    let asked_for = asked_for.then(|| match plan.artifacts.len() {
+        1 => format!("destroys the request to act in it: {artifacts}"),
+        _ => format!("destroys the requests to act in them: {artifacts}"),
+    });
+    let titled = plan.titled.iter().cloned();
+    let titles = match plan.titled.len() {
+        0 => None,
+        1 => Some("the title of a conversation of which no text is left"),
+        _ => Some("the titles of conversations of which no text is left"),
+    };
+    let titles = titles.map(|titles| format!("destroys {titles}: {}", named(titled)));
+    let sent_to = plan.sent_to.iter().map(|to| spelled_on_a_line(to));
+    let sent_to = (!plan.sent_to.is_empty())
+        .then(|| format!("was sent to {}: nothing is erased there", named(sent_to)));
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
     let stays = "times, numbers and commitments stay; there is no way back to the texts";
     [
-        Some(destroyed),
+        destroyed,
         asked_for,
+        titles,
         words_also_in(&quoting),
         only_referring(referring),
+        sent_to,
         Some(stays.to_owned()),
     ]
     .into_iter()
@@ -147,12 +168,9 @@ fn one_destroyed(one: &NamedExchange) -> String {
 fn several_destroyed(several: &[NamedExchange]) -> String {
     let count = several.len();
     let what = match several.iter().filter(|one| one.is_answered).count() {
-        0 => format!("the questions of {count} exchanges without an answer"),
-        answered if answered == count => format!("questions and answers of {count} exchanges"),
-        answered => format!(
-            "the questions of {count} exchanges and {}",
-            counted(answered, "answer")
-        ),
+        0 => format!("{count} questions, which have no answer"),
+        answered if answered == count => format!("{count} questions with their answers"),
+        answered => format!("{count} questions and {}", counted(answered, "answer")),
     };
     let times = several.iter().map(|one| one.asked_at);
     let asked = times.clone().min().zip(times.max());
@@ -168,8 +186,8 @@ pub fn words_also_in(quoting: &[String]) -> Option<String> {
     let count = quoting.len();
     let exchanges = match count {
         0 => return None,
-        1 => "another exchange, and go",
-        _ => "other exchanges, and go",
+        1 => "another question, and go",
+        _ => "other questions, and go",
     };
     let many = if count == 1 {
         String::new()
@@ -177,7 +195,7 @@ pub fn words_also_in(quoting: &[String]) -> Option<String> {
         format!("{count} ")
     };
     Some(format!(
-        "the words were also sent to the model in {many}{exchanges} from there, too: {}",
+        "the words were also shown to a model with {many}{exchanges} from there, too: {}",
         named(quoting.iter().cloned())
     ))
 }
@@ -187,8 +205,8 @@ fn only_referring(ids: impl ExactSizeIterator<Item = String>) -> Option<String> 
     let count = ids.len();
     let refer = match count {
         0 => return None,
-        1 => "1 other exchange refers to it and keeps its".to_owned(),
-        several => format!("{several} other exchanges refer to it and keep their"),
+        1 => "1 other question refers to it and keeps its".to_owned(),
+        several => format!("{several} other questions refer to it and keep their"),
     };
     Some(format!(
         "{refer} texts; only hashes go from which the erased words could be guessed: {}",

@@ -9,6 +9,7 @@ use crate::app::look::conversation::{
     ConversationDeletion, ConversationList, ConversationPage, DeletionResult, ListedConversation,
     Message, MissingText,
 };
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::counted;
 use crate::record::hash::Hash32;
 use crate::record::unseen::spelled_on_a_line;
@@ -54,6 +55,26 @@ impl ListedConversationView {
             last_at: listed.last_at.map(|at| at.to_string()),
             models: listed.models.clone(),
             state: listed.row.state.name(),
+        }
+    }
+}
+
+/// A conversation that was given a title.
+#[derive(Clone, Debug, Serialize)]
+pub struct TitledConversationView {
+    /// The conversation as it is now.
+    #[serde(flatten)]
+    pub conversation: ListedConversationView,
+    /// Kinds of secrets that were removed from the title.
+    pub removed: Vec<String>,
+}
+
+impl TitledConversationView {
+    /// Of a conversation that was given a title.
+    pub fn of(named: &NamedThing<ListedConversation>) -> Self {
+        TitledConversationView {
+            conversation: ListedConversationView::of(&named.of),
+            removed: named.removed.clone(),
         }
     }
 }
@@ -235,9 +256,12 @@ impl ConversationDeletionView {
             "deletes conversation {} \"{}\": {}, and puts it into the archive",
             listed.short,
             spelled_on_a_line(&listed.title.shown()),
-            counted(listed.row.turns, "question")
+            questions_of(planned)
         )];
-        would.extend(erasure.would);
+        // That nothing is left of its texts was said.
+        if !planned.erasure.is_empty() {
+            would.extend(erasure.would);
+        }
         if planned.has_name {
             would.push("destroys its title, too, and what else was said of it".to_owned());
         }
@@ -252,6 +276,21 @@ impl ConversationDeletionView {
         let asks = !planned.erasure.is_empty() || planned.has_name;
         PlanView::new(asks, would, details)
     }
+}
+
+/// How many questions it has, and of how many the texts are not here any more.
+fn questions_of(planned: &ConversationDeletion) -> String {
+    let turns = planned.conversation.row.turns;
+    if turns == 0 {
+        return "nothing was asked in it".to_owned();
+    }
+    let gone = [
+        (planned.erased_before, "erased before"),
+        (planned.not_kept, "never kept"),
+    ];
+    let gone = gone.into_iter().filter(|(count, _)| *count > 0);
+    let gone = gone.map(|(count, how)| format!(", {count} of them {how}"));
+    format!("{}{}", counted(turns, "question"), gone.collect::<String>())
 }
 
 /// Which exchanges stay, as nobody knows yet what their answer is.

@@ -1,6 +1,7 @@
 //! What is on record, as people look at it.
 
 pub mod action;
+pub mod artifact;
 pub mod conversation;
 pub mod digests;
 pub mod drift;

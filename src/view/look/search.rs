@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::look::search::{HitSource, RankedCount, SearchHit, SearchResult};
+use crate::app::look::search::{HitSource, RankedCount, SearchHit, SearchResult, TitleHit};
 
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
@@ -14,6 +14,30 @@ pub struct SearchView {
     pub older: Option<String>,
     /// What was compared for the best ones; null unless they were asked for.
     pub ranked: Option<RankedCountView>,
+    /// Conversations whose title has the words: with the first page, unless it is asked for what only
+    /// texts have.
+    pub titles: Vec<TitleHitView>,
+}
+
+/// A conversation whose title has the words.
+#[derive(Clone, Debug, Serialize)]
+pub struct TitleHitView {
+    /// Id of the conversation.
+    pub conversation: Uuid,
+    /// The first digits of it, as commands take them.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+}
+
+impl TitleHitView {
+    fn of(hit: &TitleHit) -> Self {
+        TitleHitView {
+            conversation: hit.conversation,
+            id: hit.short.clone(),
+            title: hit.title.clone(),
+        }
+    }
 }
 
 /// How much was compared.
@@ -74,6 +98,7 @@ impl SearchView {
             ranked: result
                 .ranked
                 .map(|RankedCount { hits, texts }| RankedCountView { hits, texts }),
+            titles: result.titles.iter().map(TitleHitView::of).collect(),
         }
     }
 }

@@ -103,9 +103,25 @@ impl HeadlineView {
         HeadlineView {
             mark,
             text,
-            not_proven: skipped.into_iter().map(str::to_owned).collect(),
+            not_proven: each_once(&skipped),
         }
     }
+}
+
+/// Names, each once, with how many there are of those that come several times: `4 calendars`.
+fn each_once(names: &[&str]) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        if names.iter().position(|other| other == name) != Some(at) {
+            continue;
+        }
+        once.push(match names.iter().filter(|other| *other == name).count() {
+            1 => (*name).to_owned(),
+            n if name.ends_with('s') => format!("{n} {name}es"),
+            n => format!("{n} {name}s"),
+        });
+    }
+    once
 }
 
 /// `Changed: log line 5; 3 more findings`; none where nothing was found.
@@ -244,5 +260,27 @@ fn time(report: &Report, is_yes: impl Fn(AuditQuestion) -> bool) -> Option<Strin
         (true, false) => Some("until when".to_owned()),
         (false, true) => Some(format!("since when{why}")),
         (false, false) => Some(format!("when{why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_of_a_name_are_counted() {
+        let names = [
+            "calendar",
+            "witnesses",
+            "calendar",
+            "witness",
+            "sources",
+            "witness",
+        ];
+        assert_eq!(
+            each_once(&names),
+            ["2 calendars", "witnesses", "2 witnesses", "sources"]
+        );
+        assert!(each_once(&[]).is_empty());
     }
 }

@@ -192,7 +192,7 @@ fn by(checked: &CheckResult) -> String {
         return "nobody: no signature of the record's own key holds for all of this".to_owned();
     };
     let whose = match (checked.pinned, checked.report.to(About::SignedBy).answer) {
-        (0, _) => " (whose? --signer KEY)",
+        (0, _) => " (whose key?)",
         (_, QuestionAnswer::Yes) => ", the key that you gave",
         (_, QuestionAnswer::No) => ", no key that you gave",
         _ => ", an older key of yours",

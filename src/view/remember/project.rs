@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::app::remember::named_artifact::NamedThing;
 use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails};
 use crate::app::words::counted;
 use crate::view::keep::plan::PlanView;
@@ -59,6 +60,26 @@ pub fn retirement(planned: &ListedProject) -> PlanView<ListedProjectView> {
         counted(planned.conversations, "conversation")
     );
     PlanView::new(true, vec![would], ListedProjectView::of(planned))
+}
+
+/// A project that was given a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedProjectView {
+    /// The project as it is now.
+    #[serde(flatten)]
+    pub project: ListedProjectView,
+    /// Kinds of secrets that were removed from the name.
+    pub removed: Vec<String>,
+}
+
+impl NamedProjectView {
+    /// Of a project that was given a name.
+    pub fn of(named: &NamedThing<ListedProject>) -> Self {
+        NamedProjectView {
+            project: ListedProjectView::of(&named.of),
+            removed: named.removed.clone(),
+        }
+    }
 }
 
 /// Which project is in use.

@@ -130,7 +130,8 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
     .await;
     let faults = seen.answers.iter().filter_map(|a| a.outcome.as_ref().err());
     let faults: Vec<&SourceFault> = faults.collect();
-    let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
+    let all = seen.answers.len();
+    let good = all - faults.len();
     let mut found = format!("{good} of {all} give a valid block");
     if !seen.anchor.block.is_local() {
         found.push_str(&format!(", and {} is used", seen.anchor.block.height));
@@ -139,10 +140,11 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
         found.push_str(&format!(": {}", told(&faults)));
     }
     const MEND: &str = "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
-    let check = match good {
-        _ if seen.anchor.block.is_local() => DoctorCheck::fail(NAME, found, MEND),
-        _ if faults.is_empty() => DoctorCheck::ok(NAME, found),
-        _ => DoctorCheck::warn(NAME, found, MEND),
+    let is_local = seen.anchor.block.is_local();
+    let check = match is_local && !is_only_offline(&faults) {
+        true => DoctorCheck::fail(NAME, found, MEND),
+        false if faults.is_empty() => DoctorCheck::ok(NAME, found),
+        false => DoctorCheck::warn(NAME, found, MEND),
     };
     let raw = faults.iter().filter(|fault| nobody_at(fault).is_some());
     let raw: Vec<String> = raw.map(|fault| clean(&fault.to_string())).collect();
@@ -161,6 +163,11 @@ fn told(faults: &[&SourceFault]) -> String {
         told.push(no_answer_from(&silent.join(" and ")));
     }
     told.join("; ")
+}
+
+/// Whether nothing is wrong but that there is no network: everything goes on without one.
+fn is_only_offline(faults: &[&SourceFault]) -> bool {
+    !faults.is_empty() && faults.iter().all(|fault| nobody_at(fault).is_some())
 }
 
 /// The host of a source that could not be found at all.
@@ -217,9 +224,13 @@ pub async fn model(config: &Config) -> DoctorCheck {
                 wire.setting()
             );
             let found = format!("{id}: {}", plain.as_deref().unwrap_or(&why));
+            let check = match is_offline {
+                true => DoctorCheck::warn(NAME, found, mend),
+                false => DoctorCheck::fail(NAME, found, mend),
+            };
             DoctorCheck {
                 raw: is_offline.then(|| clean(&why)),
-                ..DoctorCheck::fail(NAME, found, mend)
+                ..check
             }
         }
     }
@@ -292,6 +303,24 @@ fn version(program: &str, arguments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::app::keep::doctor::CheckState;
+
+    #[test]
+    fn being_offline_is_no_failure_and_everything_else_is() {
+        let of = |reason: &str| SourceFault::Unreachable {
+            at: "https://blockstream.info/api".to_owned(),
+            reason: reason.to_owned(),
+        };
+        let offline = of("error trying to connect: dns error: failed to lookup address");
+        let refused = of("tcp connect error: Connection refused");
+        for (faults, expected) in [
+            (&[&offline, &offline][..], true),
+            (&[&offline, &refused], false),
+            (&[&refused], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_only_offline(faults), expected, "{faults:?}");
+        }
+    }
 
     #[test]
     fn little_room_is_said_before_there_is_none() {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::app::ask::model_choice::{CallOptions, choose};
 use crate::app::find::short_thread;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::app::remember::named_artifact::{NamedArtifact, record_named};
+use crate::app::remember::named_artifact::{NamedArtifact, NamedThing, record_named};
 use crate::app::remember::project;
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{
@@ -42,7 +42,7 @@ pub async fn begin(
     title: &str,
     model: Option<&str>,
     notice: &dyn Fn(&str),
-) -> Result<ListedConversation, OpenHomeError> {
+) -> Result<NamedThing<ListedConversation>, OpenHomeError> {
     let title = title_in(title)?;
     let key = opened.authorize().await?;
     let joins = project::joined_by_new(&opened.store, &opened.config, notice)?;
@@ -55,11 +55,12 @@ pub async fn begin(
         .begin_thread(session.id, None, fresh_salt()?, open::clock()?)
         .await?
         .thread;
-    give_title(opened, key, thread, title, notice).await?;
+    let removed = give_title(opened, key, thread, title, notice).await?;
     if let Some(project) = joins {
         put_into(opened, key, thread, Some(&project.row.id)).await?;
     }
-    after(opened, thread)
+    let of = after(opened, thread)?;
+    Ok(NamedThing { of, removed })
 }
 
 /// Gives a conversation another title.
@@ -68,28 +69,31 @@ pub async fn rename(
     id: &str,
     title: &str,
     notice: &dyn Fn(&str),
-) -> Result<ListedConversation, OpenHomeError> {
+) -> Result<NamedThing<ListedConversation>, OpenHomeError> {
     let title = title_in(title)?;
     let key = opened.authorize().await?;
     let row = meant(opened, id)?;
-    give_title(opened, key, row.thread, title, notice).await?;
-    after(opened, row.thread)
+    let removed = give_title(opened, key, row.thread, title, notice).await?;
+    let of = after(opened, row.thread)?;
+    Ok(NamedThing { of, removed })
 }
 
+/// Records a title, and gives the kinds of secrets that were removed from it.
 async fn give_title(
     opened: &OpenHome,
     key: Hash32,
     thread: Uuid,
     title: &str,
     notice: &dyn Fn(&str),
-) -> Result<(), OpenHomeError> {
+) -> Result<Vec<String>, OpenHomeError> {
     let named = NamedArtifact {
         kind: CONVERSATION_TITLE,
         id: ArtifactId::Of(thread.to_string()),
         name_key: "title",
         name: title,
     };
-    record_named(opened, key, named, notice).await.map(drop)
+    let (_, removed) = record_named(opened, key, named, notice).await?;
+    Ok(removed)
 }
 
 /// Puts a conversation into a project, or into none.

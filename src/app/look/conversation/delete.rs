@@ -25,6 +25,10 @@ pub struct ConversationDeletion {
     pub waiting: Vec<String>,
     /// What screens call those that nobody waits for any more: they stay until their session is closed.
     pub given_up: Vec<String>,
+    /// How many of its questions were erased before.
+    pub erased_before: usize,
+    /// How many of its questions this home never kept.
+    pub not_kept: usize,
     /// Whether a title or a name that somebody gave it goes, too.
     pub has_name: bool,
 }
@@ -51,6 +55,7 @@ pub fn plan(
     let row = conversation(store, id, in_use.as_deref())?;
     let (mut exchanges, mut waiting, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
     let waited_for = waited_for(&home.paths())?;
+    let (mut erased_before, mut not_kept) = (0, 0);
     for id in store.exchanges_in(row.thread)? {
         match store.exchange(id)? {
             Some(exchange) if exchange.outcome.is_none() => {
@@ -60,16 +65,23 @@ pub fn plan(
                 };
                 list.push(short_id_of_row(store, &exchange)?);
             }
+            Some(exchange) if exchange.not_kept.is_some() => {
+                not_kept += 1;
+                exchanges.push(id);
+            }
+            Some(exchange) if exchange.salt.is_none() => erased_before += 1,
             _ => exchanges.push(id),
         }
     }
     let thread = store.thread(row.thread)?;
     let has_name = row.title_line.is_some() || thread.is_some_and(|thread| thread.name.is_some());
     Ok(ConversationDeletion {
-        erasure: erase::plan_for(store, exchanges)?,
+        erasure: erase::plan_for(store, config, exchanges)?,
         conversation: listed(store, row)?,
         waiting,
         given_up,
+        erased_before,
+        not_kept,
         has_name,
     })
 }

@@ -1,6 +1,7 @@
-//! Which conversation somebody means: the first digits of its id, its exact title, or `last`.
+//! Which conversation somebody means: the first digits of its id, its title, `last`, or what was asked
+//! in it. Of a title a beginning is enough that no other one has.
 
-use crate::app::find::short_thread;
+use crate::app::find::{self, IdKind, short_thread};
 use crate::app::home::open::OpenHomeError;
 use crate::record::ledger::conversation::{ConversationRow, ConversationState, LAST};
 use crate::record::unseen::spelled_on_a_line;
@@ -14,6 +15,8 @@ const NAMED: u32 = 8;
 const LOOKED_THROUGH: u32 = 10_000;
 /// So many digits of an id are printed, and are enough.
 const DIGITS: usize = 8;
+/// A beginning of fewer characters is typed by mistake.
+const LEAST: usize = 3;
 
 /// The conversation that a text means. `last` is the one that was asked in last, of those that are
 /// listed: the open ones, of the project in use.
@@ -31,11 +34,18 @@ pub fn conversation(
         found = store.conversations_titled(typed, NAMED)?;
     }
     if found.is_empty() {
-        found = by_question(store, typed)?;
+        let is_meant = |title: &str| title == typed || title.strip_suffix('…') == Some(typed);
+        found = by_question(store, &is_meant)?;
+    }
+    if found.is_empty() {
+        found.extend(around(store, typed)?);
+    }
+    if found.is_empty() {
+        found = by_beginning(store, typed)?;
     }
     match found.len() {
-        0 => Err(unknown(typed)),
-        1 => found.pop().ok_or_else(|| unknown(typed)),
+        0 => Err(unknown(store, typed)),
+        1 => found.pop().ok_or_else(|| unknown(store, typed)),
         _ => Err(several(store, typed, &found)?),
     }
 }
@@ -73,14 +83,16 @@ fn by_id(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreEr
     rows.filter_map(Result::transpose).collect()
 }
 
-/// Those that are listed by the beginning of their first question, with or without the `…` behind it.
-fn by_question(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreError> {
+/// Those that are listed by the beginning of their first question, where that fits.
+fn by_question(
+    store: &ReadStore,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Result<Vec<ConversationRow>, StoreError> {
     let mut found = Vec::new();
     for state in ConversationState::ALL {
         for row in store.untitled_conversations(state, LOOKED_THROUGH)? {
             let title = title_of(store, &row)?.text.unwrap_or_default();
-            let is_meant = title == typed || title.strip_suffix('…') == Some(typed);
-            if is_meant && !title.is_empty() {
+            if !title.is_empty() && is_meant(&title) {
                 found.push(row);
             }
         }
@@ -89,12 +101,61 @@ fn by_question(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, S
     Ok(found)
 }
 
-fn unknown(typed: &str) -> OpenHomeError {
-    OpenHomeError::Refused(format!(
-        "no conversation '{}' here: its first digits, its whole title, or last; gently conversation list --all \
-         shows them, with --archived those that were put away",
-        spelled_on_a_line(typed)
-    ))
+/// The one in which what was typed stands: an exchange, or a part of it.
+fn around(store: &ReadStore, typed: &str) -> Result<Option<ConversationRow>, OpenHomeError> {
+    let exchange = match find::exchange(store, typed) {
+        Ok(exchange) => exchange,
+        Err(error) if error.is_nothing() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let turn = store.thread_turn(exchange.exchange_id)?;
+    let row = turn
+        .map(|turn| store.conversation(turn.thread))
+        .transpose()?;
+    Ok(row.flatten())
+}
+
+/// Those whose title begins so, in whatever case.
+fn by_beginning(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreError> {
+    if typed.chars().count() < LEAST {
+        return Ok(Vec::new());
+    }
+    let typed = typed.to_lowercase();
+    let is_meant = |title: &str| title.to_lowercase().starts_with(&typed);
+    let titled = store.all_titled(LOOKED_THROUGH)?.into_iter();
+    let mut found: Vec<ConversationRow> = titled
+        .filter(|(_, title)| is_meant(title))
+        .map(|(row, _)| row)
+        .collect();
+    for row in by_question(store, &is_meant)? {
+        if found.iter().all(|known| known.thread != row.thread) {
+            found.push(row);
+        }
+    }
+    found.truncate(NAMED as usize);
+    Ok(found)
+}
+
+/// That no conversation is called so, and what else is.
+fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
+    let shown = spelled_on_a_line(typed);
+    let other = find::any(store, typed).ok();
+    OpenHomeError::Refused(match other.map(|meant| meant.kind) {
+        Some(kind @ IdKind::Session) => format!(
+            "'{shown}' is {}, and no conversation: {}; of a question in it, such as {shown}/1, the conversation is known",
+            kind.called(),
+            kind.shown_by(&shown)
+        ),
+        Some(kind) => format!(
+            "'{shown}' is {}, and no conversation: {}",
+            kind.called(),
+            kind.shown_by(&shown)
+        ),
+        None => format!(
+            "no conversation '{shown}' here: its first digits, its title or how that begins, a question in it, or last; \
+             gently conversation list --all shows them, with --archived those that were put away"
+        ),
+    })
 }
 
 /// That a text names several, each by its id and title.

@@ -27,8 +27,8 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery, TextSpan, ThreadFilter,
-    TurnFilter, TurnMatch,
+    ExchangeRow, GivenTitle, ItemMatch, ReadStore, SearchTerm, StoreError, TextQuery, TextSpan,
+    ThreadFilter, TurnFilter, TurnMatch,
 };
 
 use super::conversation::conversation;
@@ -124,6 +124,8 @@ impl SearchRequest {
     }
 }
 
+/// So many titles are looked at, those of the conversations asked in last.
+const TITLES: u32 = 1000;
 /// Digits of a search's mark.
 const MARK: usize = 6;
 
@@ -169,6 +171,17 @@ pub struct SearchHit {
     pub snippet: Option<Snippet>,
 }
 
+/// A conversation whose title has what is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleHit {
+    /// Id of the conversation.
+    pub conversation: Uuid,
+    /// The first digits of it, as commands take them.
+    pub short: String,
+    /// What it is called.
+    pub title: String,
+}
+
 /// What was looked through to find the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedCount {
@@ -187,6 +200,9 @@ pub struct SearchResult {
     pub older: Option<String>,
     /// What was looked through, when the best were asked for.
     pub ranked: Option<RankedCount>,
+    /// Conversations whose given title has the words, the one asked in last first. With the first
+    /// page alone, and none where something is asked for that only texts have.
+    pub titles: Vec<TitleHit>,
 }
 
 /// The hits of a home that are asked for.
@@ -226,11 +242,12 @@ pub fn search_in(
     request: &SearchRequest,
 ) -> Result<SearchResult, OpenHomeError> {
     let search = Search::prepare(store, request)?;
-    if request.best {
-        search.best()
-    } else {
-        search.newest()
-    }
+    let mut result = match request.best {
+        true => search.best()?,
+        false => search.newest()?,
+    };
+    result.titles = search.titles()?;
+    Ok(result)
 }
 
 /// A text that fits, before anything else is read of it.
@@ -358,6 +375,7 @@ impl<'a> Search<'a> {
             hits,
             older,
             ranked: None,
+            titles: Vec::new(),
         })
     }
 
@@ -408,7 +426,61 @@ impl<'a> Search<'a> {
             hits: self.hits(found.collect())?,
             older: None,
             ranked: Some(ranked),
+            titles: Vec::new(),
         })
+    }
+
+    /// The conversations whose given title has the words. What is called as its first question begins
+    /// is found by that.
+    fn titles(&self) -> Result<Vec<TitleHit>, StoreError> {
+        let request = self.request;
+        let is_about_texts = request.since.is_some()
+            || request.until.is_some()
+            || request.by_user.is_some()
+            || request.model.is_some()
+            || request.conversation.is_some()
+            || request.before.is_some();
+        let Some(filter) = self.turns.as_ref().filter(|_| !is_about_texts) else {
+            return Ok(Vec::new());
+        };
+        let mut found = self.store.all_titled(TITLES)?;
+        if let Some(ThreadFilter::Project(project)) = &filter.threads {
+            found.retain(|(row, _)| row.project.as_ref() == Some(project));
+        }
+        match request.exact {
+            true => found.retain(|(_, title)| request.words.is_literally_in(title)),
+            false => {
+                for terms in &self.query.all {
+                    found = self.of_titles(found, terms, true)?;
+                }
+                if !self.query.without.is_empty() {
+                    found = self.of_titles(found, &self.query.without, false)?;
+                }
+            }
+        }
+        let hit = |(row, title): (ConversationRow, String)| {
+            let short = find::short_thread(self.store, row.thread)?;
+            Ok(TitleHit {
+                conversation: row.thread,
+                short,
+                title,
+            })
+        };
+        found.into_iter().map(hit).collect()
+    }
+
+    /// Those of some titles that have one of these terms, or those that have none.
+    fn of_titles(
+        &self,
+        titles: Vec<(ConversationRow, String)>,
+        terms: &[SearchTerm],
+        has_one: bool,
+    ) -> Result<Vec<(ConversationRow, String)>, StoreError> {
+        let texts: Vec<&str> = titles.iter().map(|(_, title)| title.as_str()).collect();
+        let marks = self.store.marks(terms, &texts)?;
+        let fits = titles.into_iter().zip(marks);
+        let fits = fits.filter(|(_, marks)| marks.is_empty() != has_one);
+        Ok(fits.map(|(title, _)| title).collect())
     }
 
     /// How many texts the index has for it.

@@ -4,6 +4,8 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 
+use super::{item_id, known};
+
 /// So many items are listed at most.
 pub const MOST: u32 = 1000;
 
@@ -32,6 +34,14 @@ pub fn list(home: &Home, kind: ItemKind, all: bool) -> Result<ItemList, OpenHome
         has_more,
         not_kept: store.not_kept(kind.name())?,
     })
+}
+
+/// One item of a kind, with what it says, where that is here.
+pub fn one(home: &Home, kind: ItemKind, id: &str) -> Result<(Item, Option<String>), OpenHomeError> {
+    let store = open::store(home)?;
+    let item = known(&store, kind, &item_id(kind, id))?.map_err(OpenHomeError::Refused)?;
+    let text = store.item_text(item.line)?;
+    Ok((item, text))
 }
 
 /// The intent in force with what it says, and how many intents are on record without their text.

@@ -184,7 +184,11 @@ fn known(
              in no state"
         )),
         None => Err(format!(
-            "no {name} '{short}' is on record: gently {name} list"
+            "no {name} '{short}' is on record: gently {name} {}",
+            match kind {
+                ItemKind::Intent => "show",
+                _ => "list",
+            }
         )),
     })
 }

@@ -66,7 +66,7 @@ pub async fn begin(
     notice: &dyn Fn(&str),
 ) -> Result<Uuid, OpenHomeError> {
     let begun = conversation::begin(opened, title, model, notice).await?;
-    Ok(begun.row.thread)
+    Ok(begun.of.row.thread)
 }
 
 /// Has conversations that begin in this home join a project, or none: it is in use for as long as

@@ -1,5 +1,5 @@
 //! `gently check FILE`, and `gently audit check`: opened texts, checked without any ledger. The verdict
-//! stands first, in three lines; then all that it follows from.
+//! stands first, in three lines, and then the texts; with `-v` all that it follows from.
 //!
 //! Exit codes: 0 *consistent*, *commitment* and *tree head* are *yes*, with keys given *signed by*
 //! too, and so is what is required; 1 one of them is not; 2 it could not be looked at.
@@ -44,6 +44,9 @@ pub struct CheckArgs {
     /// not-after
     #[arg(long, value_name = "ANSWER", value_delimiter = ',', value_parser = read_about)]
     require: Vec<About>,
+    /// Say all of it: each answer with its reason, and what it rests on
+    #[arg(short, long)]
+    verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -82,7 +85,7 @@ pub(in crate::cli) fn run(
         }
     };
     let view = || OpeningReportView::of(&checked);
-    let text = rendered(args.json, view, || words(&checked));
+    let text = rendered(args.json, view, || words(&checked, args.verbose));
     let code = say(out, &text, if checked.holds { FINE } else { NEGATIVE });
     if checked.missing.is_empty() {
         return code;
@@ -99,7 +102,7 @@ pub(in crate::cli) fn run(
 }
 
 /// Genuine or not, by whom, when between; and what was checked, if that was in a page.
-fn headline(out: &mut String, checked: &CheckResult) {
+fn headline(out: &mut String, checked: &CheckResult, verbose: bool) {
     let verdict = OpeningVerdictView::of(checked);
     put(
         out,
@@ -109,6 +112,7 @@ fn headline(out: &mut String, checked: &CheckResult) {
     put(out, &format!("  when: {}", verdict.when));
     match checked.page {
         None => {}
+        Some(PageOrigin::Ours) if !verbose => {}
         Some(PageOrigin::Ours) => put(
             out,
             "  This is a page; the file in it was checked, and it shows these texts.",
@@ -151,11 +155,19 @@ fn texts(out: &mut String, checked: &CheckResult) {
     }
 }
 
-fn words(checked: &CheckResult) -> String {
+fn words(checked: &CheckResult, verbose: bool) -> String {
     let CheckResult { file, report, .. } = checked;
     let mut out = String::new();
-    headline(&mut out, checked);
+    headline(&mut out, checked, verbose);
     texts(&mut out, checked);
+    if !verbose {
+        let whose = match (checked.pinned, report.signer) {
+            (0, Some(_)) => "Whose key that is, its owner has to tell you: then add --signer KEY. ",
+            _ => "",
+        };
+        put(&mut out, &format!("{whose}All of it: -v"));
+        return out;
+    }
     if let Some(network) = report
         .network
         .filter(|network| *network != Network::Bitcoin)
