@@ -27,8 +27,8 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ExchangeRow, GivenTitle, ItemMatch, ReadStore, SearchTerm, StoreError, TextQuery, TextSpan,
-    ThreadFilter, TurnFilter, TurnMatch,
+    ConversationRow, ExchangeRow, GivenTitle, ItemMatch, ReadStore, SearchTerm, StoreError,
+    TextQuery, TextSpan, ThreadFilter, TurnFilter, TurnMatch,
 };
 
 use super::conversation::conversation;
