@@ -13,7 +13,7 @@ use crate::record::Exchange;
 use crate::record::ledger::bundle::{ArtifactRef, Fact, Moment};
 use crate::record::ledger::short_name::short_name;
 use crate::recorder::Refusal;
-use crate::store::{DriftRow, ExchangeRow, ExchangeRows, ReadStore, StoreError};
+use crate::store::{DriftRow, DriftState, ExchangeRow, ExchangeRows, ReadStore, StoreError};
 
 use uuid::Uuid;
 
@@ -99,27 +99,36 @@ pub struct CarriedWarning {
     pub sentence: String,
 }
 
-/// The open warnings among what a model was shown that the turn before it was not shown.
+/// The open warnings among what a model was shown of which the turn before it told nothing yet: each
+/// sentence once, for as long as the event that it was told of is open.
 pub fn carried(
     store: &ReadStore,
     shown: &[ArtifactRef],
     parent: Option<Uuid>,
 ) -> Result<Vec<CarriedWarning>, StoreError> {
-    let is_warning = |one: &&ArtifactRef| one.artifact_id.starts_with(WARNING);
-    let mut shown = shown.iter().filter(is_warning).peekable();
-    let before = match (shown.peek(), parent) {
-        (Some(_), Some(parent)) => store.artifact_refs(parent)?,
-        _ => Vec::new(),
+    let state = |id: &str| {
+        let state = id.starts_with(WARNING).then(|| find::drift(store, id));
+        state
+            .and_then(Result::ok)
+            .filter(|state| state.closed.is_none())
     };
-    let is_new = |one: &&ArtifactRef| before.iter().all(|row| row.artifact_id != one.artifact_id);
-    let named = |one: &ArtifactRef| {
-        let state = find::drift(store, &one.artifact_id).ok()?;
-        Some(CarriedWarning {
-            id: short_name(&state.id()),
-            sentence: open_question(&state.event.summary),
-        })
+    let warning = |state: DriftState| CarriedWarning {
+        id: short_name(&state.id()),
+        sentence: open_question(&state.event.summary),
     };
-    Ok(shown.filter(is_new).filter_map(named).collect())
+    let named = shown.iter().filter_map(|one| state(&one.artifact_id));
+    let mut carried: Vec<CarriedWarning> = named.map(warning).collect();
+    if carried.is_empty() {
+        return Ok(carried);
+    }
+    let before = match parent {
+        Some(parent) => store.artifact_refs(parent)?,
+        None => Vec::new(),
+    };
+    let told = before.iter().filter_map(|row| state(&row.artifact_id));
+    let told: Vec<String> = told.map(|state| warning(state).sentence).collect();
+    carried.retain(|one| !told.contains(&one.sentence));
+    Ok(carried)
 }
 
 /// All that is on record of an exchange's answer. Its words are told with `with_words`, as far as
