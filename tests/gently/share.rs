@@ -559,7 +559,7 @@ fn a_page_is_checked_by_the_file_in_it_and_said_to_be_one() {
     assert!(lines[1].contains(known), "{lines:?} {printed}");
     // The old name is the same command.
     let old = Person::new().gently(&["audit", "check", at("a.json").to_str().unwrap()]);
-    assert_eq!((old.code, old.out), (0, of_file.out));
+    assert_eq!((old.code, &old.out), (0, &of_file.out));
     // Three lines, the texts, and how to see the rest.
     assert!(
         of_file

@@ -35,10 +35,7 @@ pub fn beside_the_texts(file: &OpeningFile) -> Vec<String> {
     let of_start = start.map(|start| of_session(start, close, &records));
     let mut lines = of_start.unwrap_or_default();
     if !records.is_empty() {
-        lines.push(
-            "how gently judged each answer: refused or not, allowed or not, what it warns of"
-                .to_owned(),
-        );
+        lines.push("how gently judged each answer: refused, allowed, what it warns of".to_owned());
     }
     lines.extend(documents().find_map(|document| match document {
         Document::Genesis(genesis) => Some(of_ledger(genesis, file)),
