@@ -33,7 +33,7 @@ use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::keep::erase;
 use super::look::conversation::{ConversationScope, begins_anew, is_archived, join_project};
-use super::look::not_shown::{UnshownReference, not_shown};
+use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
@@ -339,7 +339,11 @@ impl AskSetup<'_> {
         Ok(AskResult {
             id,
             conflicts,
-            not_shown: not_shown(&self.opened.store, referred),
+            not_shown: [
+                not_shown(&self.opened.store, referred),
+                changed(&self.opened.store, &turn.changed),
+            ]
+            .concat(),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
             turn,

@@ -14,7 +14,7 @@ use crate::record::ledger::bundle::{Fact, Moment};
 use crate::recorder::Refusal;
 use crate::store::{DriftRow, ExchangeRow, ExchangeRows, ReadStore, StoreError};
 
-use crate::app::look::show::kernel_of;
+use crate::ask::stored_text::kernel_of;
 
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
