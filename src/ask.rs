@@ -4,6 +4,7 @@ pub mod conversation;
 pub mod provider_change;
 pub mod recall;
 pub mod refer;
+pub mod stored_text;
 pub mod window;
 pub mod withheld;
 
@@ -41,7 +42,7 @@ use crate::store::SessionRow;
 
 use provider_change::ProviderChange;
 use recall::{DeclaredContext, recall};
-use refer::{ReferRules, ResolvedRefs, ThreadPosition, count, refer};
+use refer::{ChangedEvent, ReferRules, ResolvedRefs, ThreadPosition, count, refer};
 use window::WindowFit;
 
 /// How a turn ended; each ending is on record.
@@ -91,6 +92,8 @@ pub struct TurnResult {
     pub referred: TurnContext,
     /// How many of the last turns were not declared, as `context.json` allows no more references.
     pub unfit: u64,
+    /// What was declared and is shown to nobody, as its text is not the one on record.
+    pub changed: Vec<ChangedEvent>,
     /// How many questions were asked in its thread before.
     pub earlier: u64,
     /// About how long the prompt is; none when no model was to be called.
@@ -188,6 +191,7 @@ pub async fn ask(
             outcome,
             referred,
             unfit,
+            changed,
             earlier,
         },
     ) = (clean.removed, begun);
@@ -204,6 +208,7 @@ pub async fn ask(
                 context: Vec::new(),
                 referred,
                 unfit,
+                changed,
                 earlier,
                 tokens: None,
             });
@@ -220,6 +225,7 @@ pub async fn ask(
         context: injected,
         referred,
         unfit,
+        changed,
         earlier,
         tokens,
     })
@@ -449,6 +455,7 @@ struct PromptOnRecord {
     outcome: Result<PromptToSend, PromptToRefuse>,
     referred: TurnContext,
     unfit: u64,
+    changed: Vec<ChangedEvent>,
     earlier: u64,
 }
 
@@ -700,6 +707,7 @@ impl<'a> ReferredQuestion<'a> {
             outcome,
             referred: self.referred.context.clone(),
             unfit: self.referred.unfit,
+            changed: self.referred.changed.clone(),
             earlier: self.counts.thread,
         }))
     }

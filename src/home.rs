@@ -33,13 +33,14 @@ use crate::record::bitcoin::block::Network;
 use crate::record::canon;
 use crate::record::context::config::{ContextConfig, ContextConfigFault, GENESIS_CONTEXT};
 use crate::record::hash::Hash32;
+use crate::record::ledger::auth_key;
 use crate::record::ledger::commitment::{Salt, Scheme};
 use crate::record::ledger::documents::{FORMAT, Format, Genesis, default_origin, origin_is_valid};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
-use crate::store::{Store, StoreError};
+use crate::store::{ReadStore, Store, StoreError};
 
 pub use guard::PRIVATE;
 use guard::lock_init;
@@ -320,7 +321,7 @@ impl Home {
     }
 
     /// What the ledger is.
-    pub fn genesis(store: &Store) -> Result<Genesis, HomeError> {
+    pub fn genesis(store: &ReadStore) -> Result<Genesis, HomeError> {
         canon::parse(store.genesis()?.as_bytes()).map_err(|e| HomeError::Document {
             what: "genesis.json in gently.db",
             reason: e.to_string(),
@@ -423,7 +424,7 @@ fn fill(
         genesis,
         kernel: (kernel.hash(), kernel.canonical_json().to_owned()),
         salt: Salt::new(salt),
-        auth_key: (auth.hash(), "owner".to_owned()),
+        auth_key: (auth.hash(), auth_key::FIRST.to_owned()),
     };
     create(
         &Paths {

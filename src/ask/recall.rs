@@ -15,7 +15,8 @@ use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
 use crate::store::{OpenDrift, ReadStore, StoreError, TurnRow};
 
-use super::refer::ResolvedRefs;
+use super::refer::{CHANGED, ResolvedRefs};
+use super::stored_text::StoredTexts;
 use super::withheld::Withheld;
 
 /// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
@@ -103,12 +104,20 @@ pub fn recall(
     let rivals = rivals(store, &found)?;
     let mut turns = Turns::of(store);
     let mut history = Vec::new();
+    let (declared, mut kept) = (referred.turns.clone(), referred.kept.clone());
     if deep {
+        let texts = StoredTexts::of(store)?;
         for (turn, relevance) in store.turns_like(&question, most(rings.ring2.items))? {
+            let exchange = store.exchange_of_turn(turn.turn_id)?;
+            if let (Some(text), Some(exchange)) = (&turn.content, &exchange)
+                && !texts.holds(exchange, turn.by_user, text)?
+            {
+                kept.push((turn.turn_id.to_string(), CHANGED.to_owned()));
+                continue;
+            }
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let (declared, kept) = (referred.turns.clone(), referred.kept.clone());
     Ok(RecallResult {
         found,
         rivals,

@@ -31,6 +31,7 @@ use crate::recorder::POLICY;
 use crate::store::{EventRow, ExchangeOutcome, ReadStore, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
+use super::stored_text::StoredTexts;
 
 /// Where a question stands, as it was asked for; else in the conversation that goes on, behind its
 /// newest turn.
@@ -54,7 +55,23 @@ pub struct ResolvedRefs {
     /// How many turns of `last:N` were not declared, as the configuration allows no more
     /// references.
     pub unfit: u64,
+    /// Events that were not declared, as their text is not the one on record: no model sees it.
+    pub changed: Vec<ChangedEvent>,
 }
+
+/// A question or an answer whose text is not the one on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedEvent {
+    /// Its id.
+    pub event: Uuid,
+    /// Its exchange.
+    pub turn: Uuid,
+    /// Whether a person asked it.
+    pub by_user: bool,
+}
+
+/// The rule by which such a text is kept from a model.
+pub const CHANGED: &str = "changed";
 
 /// How far back `last:N` goes at most, in turns.
 const MOST_BACK: usize = 2048;
@@ -92,6 +109,7 @@ pub fn refer(
         unfit,
         unanswered,
     } = declare(store, config, parent, declared)?;
+    let (labelled, changed) = on_record(store, labelled)?;
     let refs: Vec<DeclaredRef> = labelled
         .iter()
         .map(|(id, _)| DeclaredRef::event(id.clone()))
@@ -145,7 +163,58 @@ pub fn refer(
         turns,
         kept,
         unfit,
+        changed,
     })
+}
+
+/// What is declared, without what is not as it was recorded: its digest would stand on record as
+/// that of what was said.
+fn on_record(
+    store: &ReadStore,
+    labelled: Vec<(String, String)>,
+) -> Result<(Vec<(String, String)>, Vec<ChangedEvent>), StoreError> {
+    let texts = StoredTexts::of(store)?;
+    let (mut holding, mut changed) = (Vec::new(), Vec::new());
+    for (id, label) in labelled {
+        match changed_event(store, &texts, &id)? {
+            None => holding.push((id, label)),
+            Some(event) if changed.contains(&event) => {}
+            Some(event) => changed.push(event),
+        }
+    }
+    Ok((holding, changed))
+}
+
+/// The question or answer that an id means, if it was changed.
+fn changed_event(
+    store: &ReadStore,
+    texts: &StoredTexts<'_>,
+    id: &str,
+) -> Result<Option<ChangedEvent>, StoreError> {
+    let Ok(id) = id.parse::<Uuid>() else {
+        return Ok(None);
+    };
+    let event = match store.event(id)? {
+        Some(row) => Some((row.event, row.kind)),
+        // A turn stands for its INTENT.
+        None => store
+            .exchange(id)?
+            .map(|row| (row.turn_user, EventKind::Intent)),
+    };
+    let Some((event, kind)) = event.filter(|(_, kind)| *kind != EventKind::Decision) else {
+        return Ok(None);
+    };
+    let text = store.turn(event)?.and_then(|turn| turn.content);
+    let (Some(text), Some(exchange)) = (text, store.exchange_of_turn(event)?) else {
+        return Ok(None);
+    };
+    let by_user = kind == EventKind::Intent;
+    let holds = texts.holds(&exchange, by_user, &text)?;
+    Ok((!holds).then_some(ChangedEvent {
+        event,
+        turn: exchange.exchange_id,
+        by_user,
+    }))
 }
 
 /// What a question declares.

@@ -216,13 +216,17 @@ fn stopped(error: &OpenHomeError, json: bool) -> u8 {
 
 /// Says why something could not be done; what others wrote into it has passed the sanitizer.
 fn could_not(why: &str, json: bool) -> u8 {
+    refusal(why, json, COULD_NOT)
+}
+
+/// Says why nothing is done, with the exit code that says what kind of reason it is.
+fn refusal(why: &str, json: bool, exit: u8) -> u8 {
     let error = clean(why);
     say(&format!("error: {error}"));
     if json {
-        let exit = COULD_NOT;
         print_view(&ErrorView { error, exit });
     }
-    COULD_NOT
+    exit
 }
 
 /// Says that nothing may be shown, what is on record, and in `what` words of the caller's.

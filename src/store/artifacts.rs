@@ -86,6 +86,15 @@ impl ReadStore {
         self.sole("look for a tombstone", sql, values![id])
     }
 
+    /// Calls `each` for every id that a tombstone names, with the tombstone's line, in their order.
+    pub fn each_tombstone_id(
+        &self,
+        each: &mut dyn FnMut((String, u64)) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT id, line FROM tombstone_id ORDER BY id, line";
+        self.each("read what tombstones name", sql, values![], each)
+    }
+
     /// One item of continuity by its id.
     pub fn item(&self, id: &str) -> Result<Option<Item>, StoreError> {
         self.row("WHERE id = ?1", values![id])

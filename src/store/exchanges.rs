@@ -169,6 +169,25 @@ impl ReadStore {
         self.row("WHERE turn_id = ?1", values![id])
     }
 
+    /// Calls `each` for every turn, in the order of their places in the search index: with its
+    /// place, the line of its prompt, and whether a person wrote it.
+    pub fn each_turn_place(
+        &self,
+        each: &mut dyn FnMut((u64, u64, bool)) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT n, line, speaker = 'user' FROM chat_turn ORDER BY n";
+        self.each("read the places of turns", sql, values![], each)
+    }
+
+    /// Up to `most` turns that no exchange refers to.
+    pub fn turns_of_no_exchange(&self, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT t.turn_id FROM chat_turn t
+                    WHERE NOT EXISTS (SELECT 1 FROM llm_exchange e
+                           WHERE e.prompt_line = t.line AND t.turn_id IN (e.turn_user_id, e.turn_aurora_id))
+                    ORDER BY t.n LIMIT ?1";
+        self.list("look for turns of no exchange", sql, values![most])
+    }
+
     /// What was injected into an exchange, in the order of injection.
     pub fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError> {
         let rest = "WHERE exchange_id = ?1

@@ -32,6 +32,14 @@ fn trailer(row: &SessionRow) -> Vec<u8> {
 }
 
 impl ReadStore {
+    /// How many rows of lines and of commits lie outside what the head counts.
+    pub fn beyond_head(&self, head: &LedgerHead) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM log_line WHERE n < 0) + (SELECT count(*) FROM log_line WHERE n >= ?1),
+                     (SELECT count(*) FROM ledger_commit WHERE n < 0) + (SELECT count(*) FROM ledger_commit WHERE n >= ?2)";
+        let counts = values![head.lines, head.commits];
+        self.sole("count rows beyond the head", sql, counts)
+    }
+
     /// The head row.
     pub fn head(&self) -> Result<LedgerHead, StoreError> {
         self.row("WHERE id = 1", values![])?

@@ -30,7 +30,7 @@ fn three() -> (Person, ModelServer) {
 }
 
 /// The database of a home, without what keeps a program from changing evidence.
-fn freed(person: &Person) -> Connection {
+pub fn freed(person: &Person) -> Connection {
     let database = Connection::open(person.at("gently.db")).unwrap();
     let names: Vec<String> = database
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
@@ -84,7 +84,7 @@ fn changed(person: &Person, database: &Connection, (seq, column, to): (u64, &str
 }
 
 #[track_caller]
-fn holds(person: &Person) {
+pub fn holds(person: &Person) {
     let report = person.verified();
     assert_eq!(report["answers"]["consistent"], "yes", "{report:#}");
     assert_eq!(report["answers"]["complete"], "yes", "{report:#}");

@@ -32,7 +32,6 @@ use crate::second::both;
 
 /// Columns whose change is no change of evidence, each with the reason; `*` is all of a table.
 const FREE: &[(&str, &str, &str)] = &[
-    ("auth_key", "name", "what a person calls the key"),
     (
         "auth_key",
         "added_at",
@@ -65,11 +64,6 @@ const FREE: &[(&str, &str, &str)] = &[
     ),
     ("placeholder_key", "*", "as placeholder"),
     (
-        "tombstone_id",
-        "*",
-        "derived from artifact: what erasing looks up; the verifier reads the tombstones themselves",
-    ),
-    (
         "calendar_state",
         "*",
         "what a calendar was last asked: a proof is evidence by itself, in a note",
@@ -87,7 +81,7 @@ const FREE: &[(&str, &str, &str)] = &[
     (
         "chat_turn",
         "n",
-        "its place in the search index; what a search selected is on record with the exchange",
+        "its place in the search index: the order of places is held, and not the numbers",
     ),
     (
         "block",

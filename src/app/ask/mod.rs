@@ -39,7 +39,7 @@ use super::keep::erase;
 use super::look::conversation::{
     ConversationScope, QuestionPlace, begins_anew, is_archived, join_project,
 };
-use super::look::not_shown::{UnshownReference, not_shown};
+use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
@@ -446,7 +446,11 @@ impl AskSetup<'_> {
             id,
             place: QuestionPlace::of(&self.opened.store, referred.thread()).ok(),
             conflicts,
-            not_shown: not_shown(&self.opened.store, referred),
+            not_shown: [
+                not_shown(&self.opened.store, referred),
+                changed(&self.opened.store, &turn.changed),
+            ]
+            .concat(),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
             carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())

@@ -18,7 +18,7 @@ use crate::store::{DriftRow, DriftState, ExchangeRow, ExchangeRows, ReadStore, S
 use uuid::Uuid;
 
 use crate::app::find;
-use crate::app::look::show::kernel_of;
+use crate::ask::stored_text::kernel_of;
 
 /// What the id of a warning begins with, where it stands in a context.
 const WARNING: &str = "driftwatch:";

@@ -3,6 +3,7 @@
 
 use uuid::Uuid;
 
+use crate::ask::refer::{CHANGED, ChangedEvent};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::ExclusionReason;
 use crate::record::context::event::{EventKind, ThreadEvent};
@@ -11,6 +12,8 @@ use crate::store::ReadStore;
 
 use crate::app::find;
 
+/// Why a text that is not the one on record is shown to no model.
+const CHANGED_WORDS: &str = "its text was changed since it was recorded: gently audit verify";
 /// What an INTENT is called.
 const QUESTION: &str = "question";
 
@@ -56,6 +59,24 @@ pub fn not_shown(store: &ReadStore, context: &TurnContext) -> Vec<UnshownReferen
         one.exchange = event_name(store, context, &one.ref_id);
     }
     all
+}
+
+/// What was to be declared for a turn and is not shown to its model, as its text is not the one on
+/// record.
+pub fn changed(store: &ReadStore, events: &[ChangedEvent]) -> Vec<UnshownReference> {
+    let unshown = |event: &ChangedEvent| UnshownReference {
+        ref_id: event.event.to_string(),
+        exchange: find::short_id_of(store, event.turn).ok().flatten(),
+        what: match event.by_user {
+            true => QUESTION,
+            false => "answer",
+        },
+        rule: CHANGED.to_owned(),
+        why: why(CHANGED),
+        // Whoever asks has to hear of it each time.
+        is_newest: true,
+    };
+    events.iter().map(unshown).collect()
 }
 
 /// The exchange of a declared event, as screens call it.
@@ -127,6 +148,7 @@ fn why(rule: &str) -> &'static str {
         rule if rule == ExclusionReason::RingCapTokens.code() => {
             "the kernel's rings.refs.tokens leave no room for it beside newer ones"
         }
+        CHANGED => CHANGED_WORDS,
         rule => kept_out(rule).unwrap_or("context.json keeps answers out of prompts"),
     }
 }
@@ -168,6 +190,9 @@ pub fn kept_out(code: &str) -> Option<&'static str> {
             "there was no room left for it",
         ),
     ];
+    if code == CHANGED {
+        return Some(CHANGED_WORDS);
+    }
     let of = |(reason, _): &&(ExclusionReason, &str)| reason.code() == code;
     words.iter().find(of).map(|(_, words)| *words)
 }

@@ -1,13 +1,13 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
+use crate::ask::stored_text::{document_commitment, kernel_of};
 use crate::ask::withheld::Withheld;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
 use crate::home::Home;
 use crate::record::canon;
-use crate::record::exchange::Exchange;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::{Role, Salt, commit};
+use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::{Genesis, Record};
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
@@ -115,7 +115,12 @@ impl ExchangeDetails {
         let record = rows.record();
         let compiled = record.compiled_prompt(kernel.map(Kernel::system_prompt));
         let compiled = compiled.map_err(|e| e.to_string()).transpose();
-        let document = document_commitment(&record, genesis, exchange.salt.as_ref(), &compiled);
+        let document = document_commitment(
+            &record,
+            genesis.commitments,
+            exchange.salt.as_ref(),
+            &compiled,
+        );
         let ExchangeRows {
             user: prompt,
             aurora: answer,
@@ -214,17 +219,6 @@ impl ExchangeDetails {
     }
 }
 
-/// A session's kernel, or why it can't be read.
-pub fn kernel_of(
-    store: &ReadStore,
-    session: &SessionRow,
-) -> Result<Result<Kernel, String>, StoreError> {
-    Ok(match store.kernel(session.kernel_hash)? {
-        Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
-        None => Err("its kernel is not here".to_owned()),
-    })
-}
-
 /// Time and reason of the tombstone that names an exchange.
 fn erased(
     store: &ReadStore,
@@ -243,26 +237,6 @@ fn erased(
         |line| line.time.to_string(),
     );
     Ok(Some((at, tombstone.reason)))
-}
-
-/// The commitment to the exchange document, made again from the rows; none where a part of it is
-/// erased.
-fn document_commitment(
-    record: &Exchange,
-    genesis: &Genesis,
-    salt: Option<&Salt>,
-    compiled: &Option<Result<String, String>>,
-) -> Option<Hash32> {
-    let compiled = match compiled {
-        Some(Ok(text)) => Some(text.as_str()),
-        Some(Err(_)) if record.not_kept.is_none() && record.erasure.compiled_prompt.is_none() => {
-            return None;
-        }
-        _ => None,
-    };
-    let (scheme, salt) = (genesis.commitments, salt?);
-    let document = record.document(scheme, salt, compiled).ok()?;
-    document.commitment(scheme, salt).ok()
 }
 
 /// What is stored, held against what was recorded with it.

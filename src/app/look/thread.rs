@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::ask::stored_text::StoredTexts;
 use crate::ask::withheld::Withheld;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
@@ -132,10 +133,16 @@ pub struct ThreadEntry {
     pub decided: Option<String>,
     /// An answer that the kernel blocks: `gently show --withheld` shows it.
     pub withheld: bool,
+    /// Its text is not the one on record.
+    pub changed: bool,
 }
 
 impl ThreadEntry {
-    fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEntry, StoreError> {
+    fn of(
+        store: &Store,
+        (gate, texts): (&Withheld<'_>, &StoredTexts<'_>),
+        row: EventRow,
+    ) -> Result<ThreadEntry, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let mut decided = None;
         let said = match row.kind {
@@ -157,6 +164,14 @@ impl ThreadEntry {
         };
         let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
+        let changed = match (&said, row.kind) {
+            (None, _) | (_, EventKind::Decision) => false,
+            (Some(text), kind) => match store.exchange(row.turn)? {
+                Some(exchange) => !texts.holds(&exchange, kind == EventKind::Intent, text)?,
+                None => true,
+            },
+        };
+        let said = said.filter(|_| !changed);
         let parent = turn.and_then(|turn| turn.parent);
         let named = |turn| {
             let short = find::short_id_of(store, turn)?;
@@ -170,6 +185,7 @@ impl ThreadEntry {
             said,
             decided,
             withheld,
+            changed,
         })
     }
 }
@@ -196,6 +212,16 @@ pub struct ThreadDetails {
     pub events: Vec<ThreadEntry>,
 }
 
+impl ThreadDetails {
+    /// Exchanges with a text that is not the one on record, each once, as screens call them.
+    pub fn changed(&self) -> Vec<&str> {
+        let changed = self.events.iter().filter(|event| event.changed);
+        let mut ids: Vec<&str> = changed.map(|event| event.exchange.as_str()).collect();
+        ids.dedup();
+        ids
+    }
+}
+
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeError> {
     let store = open::store(home)?;
@@ -211,10 +237,10 @@ pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeErro
         rows.push(event);
         Ok(())
     })?;
-    let gate = Withheld::of(&store);
+    let (gate, texts) = (Withheld::of(&store), StoredTexts::of(&store)?);
     let events = rows
         .into_iter()
-        .map(|row| ThreadEntry::of(&store, &gate, row))
+        .map(|row| ThreadEntry::of(&store, (&gate, &texts), row))
         .collect::<Result<_, _>>()?;
     Ok(ThreadDetails {
         short: find::short_thread(&store, thread.thread)?,

@@ -36,7 +36,7 @@ use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::conversation::ConversationScope;
 use crate::app::look::digests::{TurnDigests, digests};
-use crate::app::look::not_shown::{UnshownReference, not_shown};
+use crate::app::look::not_shown::{UnshownReference, changed, not_shown};
 use crate::app::look::show;
 
 /// What was put before the model in an exchange.
@@ -370,7 +370,11 @@ pub async fn preview(
     };
     Ok(ContextPreview {
         session,
-        not_shown: not_shown(&store, &referred.context),
+        not_shown: [
+            not_shown(&store, &referred.context),
+            changed(&store, &referred.changed),
+        ]
+        .concat(),
         declared,
         referred,
         names,

@@ -1,7 +1,7 @@
 //! Artifacts of the database against their lines and commitments; what was erased (format, section
 //! 11.6).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::record::canon;
 use crate::record::ledger::commitment::{Role, commit};
@@ -104,8 +104,42 @@ impl RowCheck<'_> {
                 continue;
             };
             if commit(scheme, &salt, Role::Artifact, text.as_bytes()) == row.commitment {
-                self.tombstones.take(&text);
+                self.tombstones.take(row.line, &text);
             }
+        }
+        Ok(())
+    }
+
+    /// What erasing looks up is what the tombstones name.
+    pub fn check_tombstone_ids(&mut self) -> Result<(), VerifyError> {
+        let mut expected = std::mem::take(&mut self.tombstones.named);
+        let mut extra = Vec::new();
+        let read = self.store.each_tombstone_id(&mut |named| {
+            if !expected.remove(&named) {
+                extra.push(named);
+            }
+            Ok(())
+        });
+        if self.rows(read)?.is_none() {
+            return Ok(());
+        }
+        for (id, line) in extra {
+            let place = format!("tombstone_id {id} of line {line}");
+            self.fault(
+                None,
+                place,
+                "no row: no tombstone of this line names it",
+                "one",
+            );
+        }
+        for (id, line) in expected {
+            let place = format!("tombstone_id {id} of line {line}");
+            self.fault(
+                None,
+                place,
+                "a row, as the tombstone of this line names it",
+                "none",
+            );
         }
         Ok(())
     }
@@ -115,11 +149,13 @@ impl RowCheck<'_> {
 #[derive(Default)]
 pub(crate) struct Tombstones {
     gone: HashSet<String>,
+    /// What is gone, each with the line of a tombstone that names it.
+    named: BTreeSet<(String, u64)>,
     contexts: HashSet<String>,
 }
 
 impl Tombstones {
-    fn take(&mut self, document: &str) {
+    fn take(&mut self, line: u64, document: &str) {
         let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else {
             return;
         };
@@ -132,7 +168,9 @@ impl Tombstones {
                 .filter_map(|id| id.as_str().map(str::to_owned))
                 .collect::<Vec<_>>()
         };
-        self.gone.extend(named("ids"));
+        let ids = named("ids");
+        self.named.extend(ids.iter().map(|id| (id.clone(), line)));
+        self.gone.extend(ids);
         self.contexts.extend(named("contexts"));
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::canon;
-use crate::record::ledger::auth_key::{AuthKeyContent, KIND, REVOKED};
+use crate::record::ledger::auth_key::{AuthKeyContent, FIRST, KIND, REVOKED};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRow, AuthKeyRow};
@@ -56,6 +56,8 @@ impl RowCheck<'_> {
             if is_another {
                 let expected = "a key that an artifact adds, as it is not the first";
                 self.fault(None, place.clone(), expected, row.name.clone());
+            } else {
+                self.cell(None, &place, "name", FIRST, row.name.as_str());
             }
             // The first one is there since the ledger is.
             let made = self.line_of(0)?.map(|line| line.time);

@@ -1,6 +1,6 @@
 //! What continuity put before a model, and what it selects from, against the artifacts on record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::record::canon;
 use crate::record::exchange::MissingTurn;
@@ -11,6 +11,7 @@ use crate::record::ledger::prompt::{ON_RECORD, PriorTurn, TURN};
 use crate::store::{ArtifactRefRow, SessionRow};
 
 use super::database::RowCheck;
+use super::derived::{DerivedFields, column};
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 
@@ -112,40 +113,35 @@ impl RowCheck<'_> {
     pub fn check_items(&mut self, mut expected: BTreeMap<String, Item>) -> Result<(), VerifyError> {
         let mut found = Vec::new();
         let read = self.store.each_item(&mut |item| {
-            found.push(item);
+            found.push((item.id.clone(), item));
             Ok(())
         });
         if self.rows(read)?.is_none() {
             return Ok(());
         }
-        for item in found {
-            let place = format!("continuity_item {}", item.id);
-            match expected.remove(&item.id) {
-                Some(known) if known == item => {}
-                known => {
-                    let known = known.map_or("none".to_owned(), |known| told(&known));
-                    self.cell(None, &place, "row", known, told(&item));
-                }
-            }
-        }
         // An artifact whose document was lost before it came into this database has no row.
-        for item in expected
-            .into_values()
-            .filter(|item| item.state != ItemState::Erased)
-        {
-            self.cell(
-                None,
-                &format!("continuity_item {}", item.id),
-                "row",
-                told(&item),
-                "none".to_owned(),
-            );
-        }
+        let known: HashSet<&String> = found.iter().map(|(id, _)| id).collect();
+        expected.retain(|id, item| item.state != ItemState::Erased || known.contains(id));
+        self.compare_derived("continuity_item", expected, found);
         Ok(())
     }
 }
 
-/// A row in one line; it holds no text but its subject.
-fn told(item: &Item) -> String {
-    format!("{item:?}")
+impl DerivedFields for Item {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("line", self.line.to_string()),
+            ("kind", self.kind.name().to_owned()),
+            ("state", self.state.name().to_owned()),
+            ("state_line", self.state_line.to_string()),
+            ("subject", column(self.subject.as_ref())),
+            ("source", column(self.source.as_ref())),
+            ("observed_at", column(self.observed_at)),
+            ("confidence", column(self.confidence.as_ref())),
+            ("phase", column(self.phase.as_ref())),
+            ("tier", column(self.tier)),
+            ("session", column(self.session)),
+            ("hash", self.hash.to_string()),
+        ]
+    }
 }

@@ -1,11 +1,11 @@
 //! Conversations and projects, which are derived, against the turns and artifacts that give them.
 
 use std::collections::BTreeMap;
-use std::fmt::{Debug, Display};
 
-use crate::record::ledger::conversation::ConversationRows;
+use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
 
 use super::database::RowCheck;
+use super::derived::{DerivedFields, column};
 use crate::verify::VerifyError;
 
 impl RowCheck<'_> {
@@ -28,33 +28,36 @@ impl RowCheck<'_> {
         if let (Some(()), Some(threads)) = (self.rows(read)?, threads) {
             let given = |thread| Some((thread, said.conversation(thread)?));
             let threads = threads.into_iter().map(|row| row.thread);
-            self.compare("conversation", threads.filter_map(given).collect(), found);
+            let given: BTreeMap<_, _> = threads.filter_map(given).collect();
+            self.compare_derived("conversation", given, found);
         }
         if let Some(found) = self.rows(self.store.projects(None))? {
             let found = found.into_iter().map(|row| (row.id.clone(), row));
-            self.compare("project", said.projects(), found.collect());
+            self.compare_derived("project", said.projects(), found.collect());
         }
         Ok(())
     }
+}
 
-    /// The rows of a table are those expected; they hold no text.
-    fn compare<K: Ord + Display, R: Debug + PartialEq>(
-        &mut self,
-        table: &str,
-        mut expected: BTreeMap<K, R>,
-        found: Vec<(K, R)>,
-    ) {
-        let told = |row: Option<&R>| row.map_or("none".to_owned(), |row| format!("{row:?}"));
-        for (key, row) in found {
-            let known = expected.remove(&key);
-            if known.as_ref() != Some(&row) {
-                let place = format!("{table} {key}");
-                self.cell(None, &place, "row", told(known.as_ref()), told(Some(&row)));
-            }
-        }
-        for (key, row) in expected {
-            let place = format!("{table} {key}");
-            self.cell(None, &place, "row", told(Some(&row)), told(None));
-        }
+impl DerivedFields for ConversationRow {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("last_line", self.last_line.to_string()),
+            ("turns", self.turns.to_string()),
+            ("title_line", column(self.title_line)),
+            ("project", column(self.project.as_ref())),
+            ("state", self.state.name().to_owned()),
+            ("state_line", self.state_line.to_string()),
+        ]
+    }
+}
+
+impl DerivedFields for ProjectRow {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("line", self.line.to_string()),
+            ("name_line", self.name_line.to_string()),
+            ("state", self.state.name().to_owned()),
+        ]
     }
 }

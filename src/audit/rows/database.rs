@@ -99,6 +99,8 @@ pub(crate) struct RowCheck<'c> {
     /// What was kept of texts, by line.
     pub policies: ContentPolicies,
     pub counts: DatabaseCounts,
+    /// Turns that exchanges refer to and that are there.
+    pub turns: u64,
 }
 
 /// A row that is otherwise than log or ledger say.
@@ -124,6 +126,7 @@ impl<'c> RowCheck<'c> {
             tombstones: Tombstones::default(),
             policies: ContentPolicies::default(),
             counts: DatabaseCounts::default(),
+            turns: 0,
         }
     }
 
@@ -151,6 +154,11 @@ impl<'c> RowCheck<'c> {
         let level = self.check_head(&head);
         self.check_log_rows(&head)?;
         self.check_commit_rows(&head)?;
+        if let Some((lines, commits)) = self.rows(self.store.beyond_head(&head))? {
+            self.cell(None, "log_line", "rows beyond those of the head", 0, lines);
+            let what = "rows beyond those of the head";
+            self.cell(None, "ledger_commit", what, 0, commits);
+        }
         let open: Vec<Hash32> = self
             .rows(self.store.open_sessions())?
             .unwrap_or_default()
@@ -180,7 +188,9 @@ impl<'c> RowCheck<'c> {
         if level {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
+        self.check_turn_places()?;
         self.check_artifacts(level)?;
+        self.check_tombstone_ids()?;
         let search = self.check_search()?;
         self.check_threads()?;
         Ok(Some(DatabaseSummary {

@@ -88,6 +88,8 @@ impl RowCheck<'_> {
                 .rows(self.store.erasure_commitments(exchange))?
                 .unwrap_or_default(),
         };
+        let turns = [&rows.user, &rows.aurora].into_iter().flatten().count();
+        self.turns += u64::try_from(turns).unwrap_or(u64::MAX);
         let evidence = ExchangeEvidence::of(rows, kernel);
         self.check_ids(&evidence.rows);
         self.check_injected(&evidence)?;
@@ -214,6 +216,10 @@ impl RowCheck<'_> {
             self.fault(id, place, "a user turn", "none");
             return Ok(());
         };
+        let outcome = row.outcome.as_ref();
+        if outcome.is_some_and(|outcome| outcome.turn_aurora.is_some()) && rows.aurora.is_none() {
+            self.fault(id, &place, "the turn of its answer", "none");
+        }
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
             let place = turn_place(rows, turn);
             if rows.exchange.not_kept.is_none() {
@@ -313,6 +319,12 @@ impl RowCheck<'_> {
                 // Without its salt a text is anybody's word.
                 let expected = "no text, as it is erased";
                 self.fault(Some(rows.session.id), rows.place(), expected, "a text");
+            }
+            let question = rows.user.as_ref().and_then(|turn| turn.content.as_ref());
+            if question.is_none() && rows.exchange.salt.is_some() {
+                // With it an erased text can be guessed.
+                let expected = "no salt, as it is erased";
+                self.fault(Some(rows.session.id), rows.place(), expected, "a salt");
             }
         } else {
             let expected = "its text and salt, or a tombstone on record";

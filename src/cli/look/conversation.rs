@@ -30,7 +30,8 @@ use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
 use crate::cli::{
-    Notices, could_not, json_line, present, present_as_is, present_or_tell, program, say,
+    NEGATIVE, Notices, could_not, json_line, present, present_as_is, present_or_tell, program,
+    refusal, say,
 };
 
 const WORDS: ConsentWords = ConsentWords {
@@ -303,7 +304,7 @@ fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> 
     };
     let page = messages(&open::existing_home()?, &request)?;
     let view = || ConversationPageView::of(&page);
-    Ok(match args.output {
+    let printed = match args.output {
         OutputFormat::Md => {
             let printed = present_as_is(false, view, || markdown::document(&page));
             say_pages(&page);
@@ -315,7 +316,24 @@ fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> 
             printed
         }
         OutputFormat::Text | OutputFormat::Json => present(true, view, String::new),
-    })
+    };
+    let changed = page.changed();
+    if changed.is_empty() {
+        return Ok(printed);
+    }
+    say(&was_changed(&changed));
+    Ok(NEGATIVE.max(printed))
+}
+
+/// Which exchanges have a text that is not the one on record, and the next command.
+pub(super) fn was_changed(ids: &[&str]) -> String {
+    let first = ids.first().copied().unwrap_or_default();
+    format!(
+        "changed since it was recorded: {}; look with: {} show {first}, and {} audit verify",
+        ids.join(", "),
+        program(),
+        program()
+    )
 }
 
 /// Where the pages before and behind begin.
@@ -410,6 +428,12 @@ fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return refused(why),
     };
     let page = export(&open::existing_home()?, id)?;
+    let changed = page.changed();
+    if !changed.is_empty() {
+        // A file would be handed on as if all of it were on record.
+        let why = format!("nothing was written: {}", was_changed(&changed));
+        return Ok(refusal(&why, json, NEGATIVE));
+    }
     let text = match format {
         OutputFormat::Md => markdown::document(&page),
         // The same document, whatever a terminal would do with a character.

@@ -1,6 +1,7 @@
 //! `gently thread`: the threads of a home, what was said in one, and beginning another.
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::conversation::MissingText;
 use crate::app::look::thread::{ListedThread, ThreadDetails, ThreadEntry, begin, list, show};
 use crate::ask::withheld::WITHHELD;
 use crate::record::context::event::EventKind;
@@ -8,8 +9,9 @@ use crate::store::ThreadRow;
 use crate::view::look::thread::{ListedThreadView, NewThreadView, ThreadView};
 use clap::Subcommand;
 
+use super::conversation::was_changed;
 use crate::cli::screen::{beginning, minute, quiet, row};
-use crate::cli::{Notices, present, program, say};
+use crate::cli::{NEGATIVE, Notices, present, program, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -81,7 +83,13 @@ async fn put(name: Option<&str>, model: Option<&str>, json: bool) -> Result<u8, 
 fn print_events(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let thread = show(&open::existing_home()?, id)?;
     let view = || ThreadView::of(&thread.row, &thread.events);
-    Ok(present(json, view, || text(&thread)))
+    let printed = present(json, view, || text(&thread));
+    let changed = thread.changed();
+    if changed.is_empty() {
+        return Ok(printed);
+    }
+    say(&was_changed(&changed));
+    Ok(NEGATIVE.max(printed))
 }
 
 fn text(thread: &ThreadDetails) -> String {
@@ -116,6 +124,8 @@ fn name(thread: &ThreadRow) -> String {
 fn line(event: &ThreadEntry) -> String {
     let gone = if event.withheld {
         format!("({WITHHELD})")
+    } else if event.changed {
+        format!("({})", MissingText::Changed.name())
     } else {
         "(erased)".to_owned()
     };

@@ -7,6 +7,8 @@ use crate::record::time::Seconds;
 
 /// The kind of their artifacts.
 pub const KIND: &str = "auth_key";
+/// What the key that a home is made with is called.
+pub const FIRST: &str = "owner";
 /// What follows a key's name in the artifact that revokes it: the log alone shows which it is.
 pub const REVOKED: &str = "-revoked";
 

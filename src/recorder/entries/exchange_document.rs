@@ -53,12 +53,15 @@ pub fn exchange_hash(
     let document = exchange
         .document(scheme, salt, compiled.as_deref())
         .map_err(|e| unrecordable(e.to_string()))?;
-    if salt.key_left(Role::Exchange).is_some() {
-        // Something that it was shown was erased while it waited.
+    // Whoever waited for the answer holds the whole salt; the row says whether something that the
+    // model was shown was erased meanwhile.
+    let keys = row.salt.as_ref();
+    if let Some(keys) = keys.filter(|keys| keys.key_left(Role::Exchange).is_some()) {
         let answer = texts
+            .filter(|_| row.not_kept.is_none())
             .map(|texts| texts.aurora)
             .zip(update.response_commitment);
-        let left = salt.without(&document.unopened(scheme, salt, answer));
+        let left = keys.without(&document.unopened(scheme, salt, answer));
         transaction.tx.leave_keys(row.exchange_id, &left)?;
     }
     document

@@ -136,7 +136,7 @@ pub struct MessageView {
     pub cursor: String,
     /// What it says; null where that is not shown.
     pub text: Option<String>,
-    /// Why not: `erased`, `not kept`, `withheld`.
+    /// Why not: `erased`, `not kept`, `withheld`, `changed since it was recorded`.
     pub missing: Option<&'static str>,
     /// Whether it is an answer that the kernel blocks.
     pub withheld: bool,

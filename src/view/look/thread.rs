@@ -91,6 +91,8 @@ pub struct ThreadEventView {
     pub text: Option<String>,
     /// Whether it is an answer that the kernel blocks.
     pub withheld: bool,
+    /// Whether its text is not the one on record.
+    pub changed: bool,
 }
 
 impl ThreadEventView {
@@ -107,6 +109,7 @@ impl ThreadEventView {
             created_at: row.created_at.to_string(),
             text: event.said.clone(),
             withheld: event.withheld,
+            changed: event.changed,
         }
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::app::find::short_session;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::project;
+use crate::ask::stored_text::StoredTexts;
 use crate::ask::withheld::Withheld;
 use crate::home::Home;
 use crate::record::hash::Hash32;
@@ -46,6 +47,8 @@ pub enum MissingText {
     NotKept,
     /// The kernel blocks its drift.
     Withheld,
+    /// What is here is not what was recorded.
+    Changed,
 }
 
 impl MissingText {
@@ -55,6 +58,7 @@ impl MissingText {
             MissingText::Erased => "erased",
             MissingText::NotKept => "not kept",
             MissingText::Withheld => "withheld",
+            MissingText::Changed => "changed since it was recorded",
         }
     }
 }
@@ -117,6 +121,17 @@ pub struct ConversationPage {
     pub later: Option<PageCursor>,
 }
 
+impl ConversationPage {
+    /// Exchanges with a text that is not the one on record, each once, as screens call them.
+    pub fn changed(&self) -> Vec<&str> {
+        let changed = |one: &&Message| one.missing == Some(MissingText::Changed);
+        let changed = self.messages.iter().filter(changed);
+        let mut ids: Vec<&str> = changed.map(|message| message.id.as_str()).collect();
+        ids.dedup();
+        ids
+    }
+}
+
 /// A page of what was said in a conversation of a home.
 pub fn messages(home: &Home, request: &PageRequest) -> Result<ConversationPage, OpenHomeError> {
     let (store, config) = (open::store(home)?, open::config(home)?);
@@ -166,7 +181,7 @@ fn page(
         (None, MessagePage::Newest) => (0, u64::MAX),
     };
     let (has_earlier, has_later) = store.messages_around(row.thread, lines)?;
-    let mut reader = MessageReader::of(store);
+    let mut reader = MessageReader::of(store)?;
     let messages = rows.into_iter().map(|row| reader.message(row));
     Ok(ConversationPage {
         messages: messages.collect::<Result<_, _>>()?,
@@ -193,16 +208,18 @@ fn place(
 struct MessageReader<'a> {
     store: &'a ReadStore,
     gate: Withheld<'a>,
+    texts: StoredTexts<'a>,
     sessions: HashMap<Uuid, (SessionRow, String)>,
 }
 
 impl<'a> MessageReader<'a> {
-    fn of(store: &'a ReadStore) -> Self {
-        MessageReader {
+    fn of(store: &'a ReadStore) -> Result<Self, StoreError> {
+        Ok(MessageReader {
             store,
             gate: Withheld::of(store),
+            texts: StoredTexts::of(store)?,
             sessions: HashMap::new(),
-        }
+        })
     }
 
     fn session(&mut self, id: Uuid) -> Result<&(SessionRow, String), StoreError> {
@@ -227,7 +244,10 @@ impl<'a> MessageReader<'a> {
             (Some(_), _) if !row.by_user && self.gate.answer_of(&exchange)? => {
                 Some(MissingText::Withheld)
             }
-            (Some(_), _) => None,
+            (Some(text), _) => {
+                let holds = self.texts.holds(&exchange, row.by_user, text)?;
+                (!holds).then_some(MissingText::Changed)
+            }
         };
         let evidence = match row.by_user {
             true => None,

@@ -519,19 +519,21 @@ impl<'a> Search<'a> {
         let gate = Withheld::of(self.store);
         let all = found.iter().zip(marks);
         let hits = all.map(|((line, found), spans)| self.hit(&gate, *line, found, &spans));
-        hits.collect()
+        hits.filter_map(Result::transpose).collect()
     }
 
+    /// None for a turn that no exchange refers to: nobody said it on record, and `audit verify` finds
+    /// it.
     fn hit(
         &self,
         gate: &Withheld<'_>,
         line: u64,
         found: &TextMatch,
         spans: &[TextSpan],
-    ) -> Result<SearchHit, StoreError> {
+    ) -> Result<Option<SearchHit>, StoreError> {
         let snippet = || Some(Snippet::of(found.text(), spans));
         match found {
-            TextMatch::Item(item) => Ok(SearchHit {
+            TextMatch::Item(item) => Ok(Some(SearchHit {
                 at: self.time_of(line)?,
                 line,
                 source: HitSource::Item {
@@ -540,14 +542,11 @@ impl<'a> Search<'a> {
                 },
                 title: None,
                 snippet: snippet(),
-            }),
+            })),
             TextMatch::Turn(turn) => {
-                let exchange = self.store.exchange_of_turn(turn.turn)?;
-                let exchange = exchange.ok_or_else(|| StoreError::Corrupt {
-                    place: "chat_turn.line".to_owned(),
-                    expected: "the line of a prompt".to_owned(),
-                    actual: format!("of turn {}, another", turn.turn),
-                })?;
+                let Some(exchange) = self.store.exchange_of_turn(turn.turn)? else {
+                    return Ok(None);
+                };
                 let by_user = exchange.turn_user == turn.turn;
                 let is_withheld = !by_user && gate.answer_of(&exchange)?;
                 let context = self.store.thread_turn(exchange.exchange_id)?;
@@ -555,13 +554,13 @@ impl<'a> Search<'a> {
                 let title = conversation
                     .map(|thread| title_of(self.store, thread))
                     .transpose()?;
-                Ok(SearchHit {
+                Ok(Some(SearchHit {
                     at: turn.created_at,
                     line,
                     source: source_of(self.store, by_user, turn.turn, exchange, conversation)?,
                     title: title.flatten(),
                     snippet: if is_withheld { None } else { snippet() },
-                })
+                }))
             }
         }
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::home::open::OpenHome;
-use crate::app::look::show::kernel_of;
+use crate::ask::stored_text::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::kernel::Kernel;
 use crate::record::canon;

@@ -14,11 +14,13 @@ static EXCHANGE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Tables and fields, and what they hold.
-const NAMES: [(&str, &str); 28] = [
+const NAMES: [(&str, &str); 35] = [
     ("artifact_hash", "hash"),
+    ("auth_key", "key"),
     ("chat_session", "session"),
     ("chat_turn", "question or answer"),
     ("content_hash", "hash of its text"),
+    ("continuity_item", "fact, note, decision or intent"),
     ("context_artifact_ref", "what was put before a model"),
     ("context_artifact_ref.artifact_hash", "hash"),
     ("context_bundle_hash", "hash of its context"),
@@ -30,18 +32,23 @@ const NAMES: [(&str, &str); 28] = [
     ("event_digest", "digest"),
     ("exchange_commitment", "commitment"),
     ("included_reason", "why it is there"),
+    ("last_line", "newest line"),
     ("ledger_commit", "commit"),
     ("ledger_file", "file of a commit"),
     ("llm_exchange", "question"),
     ("log_line", "line of the log"),
+    ("name_line", "line of its name"),
     ("prompt_commitment", "commitment to the question"),
     ("prompt_digest", "digest of what was sent"),
     ("prompt_hash", "hash"),
     ("response_commitment", "commitment to the answer"),
     ("response_hash", "hash of the answer"),
     ("risk_flags", "what is to be known of it"),
+    ("state_line", "line of its state"),
     ("thread_event", "event of a conversation"),
     ("thread_turn", "turn of a conversation"),
+    ("title_line", "line of its title"),
+    ("tombstone_id", "what was erased"),
     ("validator_summary", "what the checks came to"),
 ];
 /// Why something is before a model, by how the record's reason begins.

@@ -1,0 +1,131 @@
+//! Whether a text that is here is the one on record: whoever hands on what was said, to a person, a
+//! file or a model, asks here first.
+//!
+//! The database alone holds texts, and who can write it can change them. Their commitments stand in
+//! the log.
+
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::has_placeholder;
+use crate::home::Home;
+use crate::record::canon;
+use crate::record::exchange::Exchange;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
+use crate::record::ledger::documents::Record;
+use crate::record::log::entry::Line;
+use crate::store::{ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError};
+
+/// Holds texts against the record.
+pub struct StoredTexts<'a> {
+    store: &'a ReadStore,
+    scheme: Scheme,
+}
+
+impl<'a> StoredTexts<'a> {
+    /// Over a store.
+    pub fn of(store: &'a ReadStore) -> Result<Self, StoreError> {
+        let genesis = Home::genesis(store).map_err(|e| StoreError::Corrupt {
+            place: "head.genesis".to_owned(),
+            expected: "a genesis document".to_owned(),
+            actual: e.to_string(),
+        })?;
+        let scheme = genesis.commitments;
+        Ok(StoredTexts { store, scheme })
+    }
+
+    /// Whether a question's text opens its commitment, and that is the one of its line; and whether
+    /// an answer's does, or, where a secret was taken out of it, the exchange document is the one of
+    /// its record.
+    ///
+    /// A text that is here without its salt is anybody's word, and does not hold.
+    pub fn holds(
+        &self,
+        exchange: &ExchangeRow,
+        by_user: bool,
+        text: &str,
+    ) -> Result<bool, StoreError> {
+        let Some(salt) = &exchange.salt else {
+            return Ok(false);
+        };
+        let opened = |role| commit(self.scheme, salt, role, text.as_bytes());
+        if by_user {
+            let recorded = exchange.prompt_commitment;
+            return Ok(opened(Role::Prompt) == recorded
+                && self.is_on_line(exchange.prompt_line, recorded)?);
+        }
+        let outcome = exchange.outcome.as_ref();
+        let Some((outcome, recorded)) = outcome.and_then(|o| Some((o, o.response_commitment?)))
+        else {
+            return Ok(false);
+        };
+        let digest = Hash32::digest(text.as_bytes());
+        if outcome.response_hash != Some(digest)
+            || !self.is_on_line(outcome.outcome_line, recorded)?
+        {
+            return Ok(false);
+        }
+        Ok(opened(Role::Response) == recorded
+            || (has_placeholder(text) && self.has_its_document(exchange, salt)?))
+    }
+
+    /// Whether a line of the log has this hash.
+    fn is_on_line(&self, line: u64, recorded: Hash32) -> Result<bool, StoreError> {
+        let line = self.store.lines(line, line.saturating_add(1))?.pop();
+        let line = line.and_then(|line| Line::parse(line.as_bytes()).ok());
+        let fields = line.map(|line| line.event.fields()).unwrap_or_default();
+        let hash = fields.into_iter().find(|(key, _)| key == "hash");
+        Ok(hash.is_some_and(|(_, hash)| hash == recorded.to_string()))
+    }
+
+    /// Whether the rows of an answered exchange give the document that its record commits to.
+    fn has_its_document(&self, exchange: &ExchangeRow, salt: &Salt) -> Result<bool, StoreError> {
+        let (Some(outcome), Some(session)) =
+            (&exchange.outcome, self.store.session_of(exchange.session)?)
+        else {
+            return Ok(false);
+        };
+        let rows = ExchangeRows::read(self.store, &session, exchange)?;
+        let kernel = kernel_of(self.store, &session)?;
+        let record = rows.record();
+        let kernel = kernel.as_ref().map_err(Clone::clone);
+        let compiled = record.compiled_prompt(kernel.map(Kernel::system_prompt));
+        let compiled = compiled.map_err(|e| e.to_string()).transpose();
+        let made = document_commitment(&record, self.scheme, Some(salt), &compiled);
+        let bytes = self.store.record_of_line(outcome.outcome_line)?;
+        let of_record = bytes.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok());
+        let recorded = outcome.exchange_commitment;
+        let is_recorded = of_record.is_some_and(|record| record.exchange_hash == recorded);
+        Ok(is_recorded && made == Some(recorded))
+    }
+}
+
+/// A session's kernel, or why it can't be read.
+pub fn kernel_of(
+    store: &ReadStore,
+    session: &SessionRow,
+) -> Result<Result<Kernel, String>, StoreError> {
+    Ok(match store.kernel(session.kernel_hash)? {
+        Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
+        None => Err("its kernel is not here".to_owned()),
+    })
+}
+
+/// The commitment to the exchange document, made again from the rows; none where a part of it is
+/// erased.
+pub fn document_commitment(
+    record: &Exchange,
+    scheme: Scheme,
+    salt: Option<&Salt>,
+    compiled: &Option<Result<String, String>>,
+) -> Option<Hash32> {
+    let compiled = match compiled {
+        Some(Ok(text)) => Some(text.as_str()),
+        Some(Err(_)) if record.not_kept.is_none() && record.erasure.compiled_prompt.is_none() => {
+            return None;
+        }
+        _ => None,
+    };
+    let salt = salt?;
+    let document = record.document(scheme, salt, compiled).ok()?;
+    document.commitment(scheme, salt).ok()
+}

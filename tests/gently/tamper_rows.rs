@@ -1,0 +1,239 @@
+//! Rows put into the database of an honest home, and derived rows changed in it: the verifier finds
+//! each, and says it in words.
+
+use gently::record::hash::Hash32;
+use rusqlite::Connection;
+
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+
+/// A turn that nobody said.
+const PLANTED: &str = "A planted zygomorph speaks of the disk";
+
+/// Runs statements on the database as its owner may; its triggers are there again afterwards.
+pub fn edit(person: &Person, sql: &str) {
+    let database = Connection::open(person.at("gently.db")).unwrap();
+    let triggers: Vec<(String, String)> = database
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let dropped = triggers
+        .iter()
+        .map(|(name, _)| format!("DROP TRIGGER {name};"));
+    let made = triggers.iter().map(|(_, made)| format!("{made};"));
+    let parts: Vec<String> = ["PRAGMA foreign_keys = OFF; BEGIN;".to_owned()]
+        .into_iter()
+        .chain(dropped)
+        .chain([format!("{sql};")])
+        .chain(made)
+        .chain(["COMMIT;".to_owned()])
+        .collect();
+    database.execute_batch(&parts.concat()).unwrap();
+}
+
+/// Two questions of one conversation, of which the first is erased, and a third.
+fn home() -> (Person, ModelServer) {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/x"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person.gently(&["init"]).exits(0);
+    person.ask("What of the disk?");
+    person.ask("And what of the disk now?");
+    person.ask("And the disk after that?");
+    person.gently(&["erase", "last/1", "--yes"]).exits(0);
+    (person, server)
+}
+
+/// Changes, asks the verifier, and changes back: there is a finding of this place.
+#[track_caller]
+fn is_found(person: &Person, (sql, back): (&str, &str), place: &str) -> serde_json::Value {
+    edit(person, sql);
+    let told = person.gently(&["audit", "verify", "--json"]);
+    assert_eq!(told.code, 1, "{sql}: {told:?}");
+    let found = told.json();
+    let findings = found["findings"].as_array().unwrap();
+    let named = |one: &&serde_json::Value| one["place"].as_str().unwrap().starts_with(place);
+    assert!(findings.iter().any(|one| named(&one)), "{sql}: {found:#}");
+    let finding = findings.iter().find(named).unwrap().clone();
+    edit(person, back);
+    person.gently(&["audit", "verify"]).exits(0);
+    finding
+}
+
+#[test]
+fn a_turn_of_no_exchange_is_found_and_hides_nothing() {
+    let (person, _server) = home();
+    let hash = Hash32::digest(PLANTED.as_bytes());
+    let planted = format!(
+        "INSERT INTO chat_turn SELECT '00000000-0000-8000-8000-000000000001', session_id, created_at, speaker,
+           '{PLANTED}', '{hash}', refusal, authority_state, driftwatch_id, line, 9000 FROM chat_turn
+           WHERE speaker = 'aurora' ORDER BY n DESC LIMIT 1;
+         INSERT INTO turn_fts (rowid, content) VALUES (9000, '{PLANTED}')"
+    );
+    let back = format!(
+        "INSERT INTO turn_fts (turn_fts, rowid, content) VALUES ('delete', 9000, '{PLANTED}');
+         DELETE FROM chat_turn WHERE n = 9000"
+    );
+    is_found(&person, (&planted, &back), "database, chat_turn 00000000");
+    edit(&person, &planted);
+    person.gently(&["search", "zygomorph"]).exits(1);
+    let found = person.gently(&["search", "disk"]).exits(0);
+    assert!(found.out.contains("after that"), "{found:?}");
+    assert!(!found.out.contains("zygomorph"), "{found:?}");
+}
+
+#[test]
+fn lines_and_commits_behind_the_last_are_found() {
+    let (person, _server) = home();
+    for n in ["(SELECT max(n) + 1 FROM log_line)", "999", "-1"] {
+        let sql = format!("INSERT INTO log_line SELECT {n}, hash, line FROM log_line WHERE n = 3");
+        let back = "DELETE FROM log_line WHERE n < 0 OR n >= (SELECT lines FROM head)";
+        is_found(&person, (&sql, back), "database, log_line");
+    }
+    let sql = "INSERT INTO ledger_commit SELECT 999, line, kind, ref, substr(id, 1, 39) || 'x', raw, tree_of,
+                 segment_from, segment_to FROM ledger_commit WHERE n = 1";
+    let back = "DELETE FROM ledger_commit WHERE n = 999";
+    is_found(&person, (sql, back), "database, ledger_commit");
+}
+
+#[test]
+fn what_tombstones_name_is_held_against_them() {
+    let (person, _server) = home();
+    let kept = "CREATE TABLE kept AS SELECT * FROM tombstone_id;";
+    let back =
+        "DELETE FROM tombstone_id; INSERT INTO tombstone_id SELECT * FROM kept; DROP TABLE kept";
+    for change in [
+        "DELETE FROM tombstone_id",
+        "UPDATE tombstone_id SET line = line - 1",
+        "INSERT INTO tombstone_id SELECT exchange_id, (SELECT max(line) FROM tombstone_id) FROM llm_exchange WHERE seq = 3",
+    ] {
+        let change = format!("{kept} {change}");
+        is_found(&person, (&change, back), "database, tombstone_id");
+    }
+}
+
+#[test]
+fn a_salt_of_what_is_erased_is_found() {
+    let (person, _server) = home();
+    for salt in ["zeroblob(32)", "randomblob(384)"] {
+        let sql = format!("UPDATE llm_exchange SET salt = {salt} WHERE seq = 1");
+        let back = "UPDATE llm_exchange SET salt = NULL WHERE seq = 1";
+        is_found(&person, (&sql, back), "database, llm_exchange");
+    }
+}
+
+#[test]
+fn the_order_of_turns_and_the_name_of_the_first_key_are_bound() {
+    let (person, _server) = home();
+    let swap = |one: u64, other: u64| {
+        format!(
+            "UPDATE chat_turn SET n = 7000 WHERE n = {one}; UPDATE chat_turn SET n = {one} WHERE n = {other};
+             UPDATE chat_turn SET n = {other} WHERE n = 7000"
+        )
+    };
+    for (one, other) in [(3, 5), (3, 4)] {
+        let sql = swap(one, other);
+        is_found(&person, (&sql, &sql), "database, chat_turn with the number");
+    }
+    let sql = "UPDATE auth_key SET name = 'mallory'";
+    let back = "UPDATE auth_key SET name = 'owner'";
+    is_found(&person, (sql, back), "database, auth_key");
+}
+
+#[test]
+fn a_derived_row_is_told_by_its_columns() {
+    let (person, _server) = home();
+    let sql = "UPDATE conversation SET turns = turns + 5";
+    let back = "UPDATE conversation SET turns = turns - 5";
+    let finding = is_found(&person, (sql, back), "database, conversation");
+    assert!(
+        !finding.to_string().contains("ConversationRow"),
+        "{finding}"
+    );
+    assert!(finding.to_string().contains("turns"), "{finding}");
+    assert_eq!(
+        (&finding["expected"], &finding["actual"]),
+        (&"3".into(), &"8".into())
+    );
+}
+
+/// What was changed is handed to no person, no file and no model as what was said.
+#[test]
+fn a_changed_text_is_not_handed_on() {
+    let (person, server) = home();
+    let (forged, hash) = ("FORGED words", Hash32::digest(b"FORGED words"));
+    let answer = "(SELECT turn_aurora_id FROM llm_exchange WHERE seq = 3)";
+    let honest: String = person
+        .database()
+        .query_row(
+            &format!("SELECT content FROM chat_turn WHERE turn_id = {answer}"),
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let put = |text: &str, hash: &Hash32| {
+        edit(
+            &person,
+            &format!(
+                "UPDATE chat_turn SET content = '{text}', content_hash = '{hash}' WHERE turn_id = {answer}"
+            ),
+        );
+    };
+    put(forged, &hash);
+    person.gently(&["show", "last"]).exits(1);
+    for args in [
+        &["conversation", "show", "last"][..],
+        &["conversation", "show", "last", "-o", "md"],
+        &["conversation", "show", "last", "--json"],
+        &["thread", "show"],
+        &["thread", "show", "--json"],
+    ] {
+        let shown = person.gently(args).exits(1);
+        assert!(!shown.out.contains(forged), "{args:?}: {shown:?}");
+        assert!(shown.out.contains("changed"), "{args:?}: {shown:?}");
+        assert!(
+            shown.err.contains("changed since it was recorded: ") && shown.err.contains("/3; "),
+            "{args:?}: {shown:?}"
+        );
+    }
+    for file in ["out.md", "out.json"] {
+        let export = ["conversation", "export", "last", "--out", file];
+        let told = person.gently(&export).exits(1);
+        assert!(told.err.contains("nothing was written"), "{told:?}");
+        assert!(!person.home().with_file_name(file).exists(), "{file}");
+    }
+    let asked = person.ask("And what came of it?");
+    assert!(
+        asked.err.contains("not shown to the model: answer ") && asked.err.contains("changed"),
+        "{asked:?}"
+    );
+    person
+        .gently(&["ask", "--deep", "What do the FORGED words say of the disk?"])
+        .exits(0);
+    let sent = server.requests();
+    for request in sent.iter().rev().take(2) {
+        let body = request.json();
+        let said = body["messages"].as_array().unwrap();
+        let said = &said[..said.len() - 1];
+        assert!(
+            said.iter().all(|one| !one.to_string().contains(forged)),
+            "{body:#}"
+        );
+    }
+    person.gently(&["audit", "verify"]).exits(1);
+    // What was asked meanwhile refers to nothing that was changed.
+    put(
+        &honest.replace('\'', "''"),
+        &Hash32::digest(honest.as_bytes()),
+    );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    person.gently(&["conversation", "show", "last"]).exits(0);
+}
