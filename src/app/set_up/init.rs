@@ -27,6 +27,6 @@ pub fn init(root: &Path, options: &InitOptions) -> Result<NewHome, OpenHomeError
     }
     no_secret("--origin", options.origin.as_deref().unwrap_or_default())?;
     let home = Home::init(root, options, &mut os_random, open::clock()?)?;
-    let genesis = Home::genesis(&open::store(&home)?)?;
+    let genesis = Home::genesis(&*open::store(&home)?)?;
     Ok(NewHome { home, genesis })
 }
