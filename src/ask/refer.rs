@@ -167,12 +167,15 @@ pub fn refer(
     })
 }
 
+/// Ids of what is declared, each with the label under which it was.
+type Labelled = Vec<(String, String)>;
+
 /// What is declared, without what is not as it was recorded: its digest would stand on record as
 /// that of what was said.
 fn on_record(
     store: &ReadStore,
-    labelled: Vec<(String, String)>,
-) -> Result<(Vec<(String, String)>, Vec<ChangedEvent>), StoreError> {
+    labelled: Labelled,
+) -> Result<(Labelled, Vec<ChangedEvent>), StoreError> {
     let texts = StoredTexts::of(store)?;
     let (mut holding, mut changed) = (Vec::new(), Vec::new());
     for (id, label) in labelled {

@@ -117,12 +117,9 @@ fn put_back(request: &ClientRequest, clean: Value) -> Option<ClientRequest> {
         let clean = said.next()?;
         match part {
             RequestPart::Text(text) => *text = words(clean)?,
-            RequestPart::ToolCall(call) if clean.is_object() => {
-                // What nothing was taken out of stays as it was written.
-                if call.object().as_ref() != Some(&clean) {
-                    call.arguments = clean.to_string();
-                }
-            }
+            // What nothing was taken out of stays as it was written.
+            RequestPart::ToolCall(call) if call.object().as_ref() == Some(&clean) => {}
+            RequestPart::ToolCall(call) if clean.is_object() => call.arguments = clean.to_string(),
             RequestPart::ToolCall(call) => call.arguments = words(clean)?,
             RequestPart::ToolResult(result) => result.text = words(clean)?,
             _ => {}

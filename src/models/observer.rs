@@ -5,7 +5,7 @@
 
 mod values;
 
-use crate::record::ledger::bundle::{Bundle, Moment, NoSight, OpenItem, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Measurement, Moment, NoSight, OpenItem, SightEntry};
 use crate::record::ledger::short_name::{short_name, short_names};
 
 /// The model's id.
@@ -13,6 +13,9 @@ pub const ID: &str = "observer";
 
 /// The tool that tells how the machine is: it is what people ask about.
 const MACHINE: &str = "sys_health";
+
+/// The tool that tells which part of the home somebody else changed.
+const CHANGES: &str = "index_changed";
 
 /// Most characters of the question that are looked at, for naming what it is about.
 const LOOKED_AT: usize = 4096;
@@ -28,9 +31,12 @@ const OURS: [&str; 26] = [
 pub fn answer(bundle: &Bundle, question: &str) -> String {
     let mut lines = vec![opening(bundle, question).to_owned(), String::new()];
     let is_brief = is_brief(bundle);
-    let shown = |tool: &str| !is_brief || tool == MACHINE;
+    let shown = |tool: &str, entry: &SightEntry| !is_brief || is_told_always(tool, entry);
     // The machine first: it is what people ask about.
-    let told = bundle.sight.iter().filter(|(tool, _)| shown(tool));
+    let told = bundle
+        .sight
+        .iter()
+        .filter(|(tool, entry)| shown(tool, entry));
     let (machine, others): (Vec<_>, Vec<_>) = told.partition(|(tool, _)| *tool == MACHINE);
     for (tool, entry) in machine.into_iter().chain(others) {
         match entry {
@@ -70,10 +76,22 @@ fn is_brief(bundle: &Bundle) -> bool {
         && !bundle.sight.values().any(SightEntry::was_not_looked_at)
 }
 
+/// Whether a tool's values are told in a brief answer, too: those of the machine, and what somebody
+/// changed in this home, for each change is told once, and the next look no longer finds it.
+fn is_told_always(tool: &str, entry: &SightEntry) -> bool {
+    let changed = Measurement::Text("changed".to_owned());
+    let differs = |entry: &SightEntry| match entry {
+        SightEntry::Seen { values, .. } => values.values().any(|value| *value == changed),
+        SightEntry::Unavailable { .. } => false,
+    };
+    tool == MACHINE || (tool == CHANGES && differs(entry))
+}
+
 /// The tools that were looked at and whose values are not told: who asks for one by name gets it.
 fn more(bundle: &Bundle) -> Option<String> {
-    let others = bundle.sight.keys().filter(|tool| *tool != MACHINE);
-    let names: Vec<&str> = others.map(String::as_str).collect();
+    let others = bundle.sight.iter();
+    let others = others.filter(|(tool, entry)| !is_told_always(tool, entry));
+    let names: Vec<&str> = others.map(|(tool, _)| tool.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
             "Looked at, too: {}. To see one: gently sight {}",
@@ -150,9 +168,13 @@ fn open_item(item: &OpenItem) -> String {
 }
 
 /// What is not known of the tools whose values are told.
-fn unknown(bundle: &Bundle, shown: &dyn Fn(&str) -> bool) -> String {
+fn unknown(bundle: &Bundle, shown: &dyn Fn(&str, &SightEntry) -> bool) -> String {
     let mut names: Vec<String> = Vec::new();
-    for (tool, entry) in bundle.sight.iter().filter(|(tool, _)| shown(tool)) {
+    for (tool, entry) in bundle
+        .sight
+        .iter()
+        .filter(|(tool, entry)| shown(tool, entry))
+    {
         match entry {
             SightEntry::Seen { unknowns, .. } => {
                 names.extend(unknowns.iter().map(|u| u.replace('_', " ")))
@@ -244,7 +266,7 @@ mod tests {
         let disks = r#""sight":{"disk_usage":{"available":true,"freshness_s":2,"observed_at":"2026-01-08T00:00:00Z","unknowns":["inodes"],"values":{"disk1_free_mb":69362,"disk1_mount":"/","disk1_total_mb":250000}},"service_status":{"available":false,"reason":"not_installed","unknowns":[]},"#;
         let all = BUNDLE.replace(r#""sight":{"#, disks);
         let said = answer(&Bundle::parse(&all).unwrap(), "How is this machine doing?");
-        assert!(said.contains("\n  disk     71 % free") && !said.contains("disk_usage,"));
+        assert!(said.contains("\n  disk     71 % free"), "{said}");
         assert!(
             said.ends_with(
                 "Looked at, too: disk_usage, service_status. To see one: gently sight disk_usage\n\

@@ -431,7 +431,7 @@ mod tests {
             ),
             (of_key(false), "idx_conversation_state (state=?)"),
             (of_key(true), "idx_conversation_project (project=?)"),
-            (all_titled(), "idx_artifact_kind (kind=?)"),
+            (all_titled(), "idx_artifact_kind_id (kind=?)"),
             (all_titled(), "idx_thread_name"),
             (titled(), "idx_artifact_title (<expr>=?)"),
             (titled(), "idx_thread_name (name=?)"),

@@ -35,6 +35,10 @@ const TIP: u32 = 829_619;
 const NEVER: Manner = Manner::Slow(Duration::from_secs(600));
 /// Nobody listens on loopback's discard port at this address.
 const DEAD: &str = "http://127.0.0.77:9";
+/// How it is said that nobody answered.
+const OFFLINE: &str = "Offline: no Bitcoin block, so your clock alone says when: ";
+/// How it is said that no answer was of use.
+const NO_ANCHOR: &str = "no anchor, the local clock only: ";
 
 fn chain() -> Chain {
     Chain::real(829_604..=TIP)
@@ -84,7 +88,8 @@ fn is_local(person: &Person, told: &Ran) {
     assert!(told.err.contains(" · no block: offline\n"), "{told:#?}");
     assert_eq!(
         told.err
-            .matches("Offline: no Bitcoin block, so your clock alone says when: ")
+            .lines()
+            .filter(|line| line.starts_with(OFFLINE) || line.starts_with(NO_ANCHOR))
             .count(),
         1,
         "{told:#?}"
@@ -335,6 +340,11 @@ fn a_lie_is_named_and_dropped_and_never_an_anchor() {
                 .contains(&format!("block source dropped: {}", liar.url())),
             "{what}: {told:#?}"
         );
+        let note = format!(
+            "{NO_ANCHOR}{} gave a false answer\n",
+            liar.url().trim_start_matches("http://")
+        );
+        assert!(told.err.contains(&note), "{what}: {told:#?}");
         is_local(&alone, &told);
 
         let honest = EsploraServer::start(chain());
@@ -408,16 +418,22 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
         ),
     ] {
         let slow = matches!(manner, Manner::Slow(_));
+        let answers = matches!(manner, Manner::Says(..) | Manner::Endless(_));
         let server = EsploraServer::start_with(chain(), manner);
         let mut person = person(&[server.url()]);
         if slow {
             person.set("GENTLY_ANCHOR_DEADLINE_MS", "300");
         }
+        // Who answers is no sign that the network is away.
+        let begins = match answers {
+            true => NO_ANCHOR,
+            false => OFFLINE,
+        };
         let told = person.ask("How is this machine doing?");
         let note = told
             .err
             .lines()
-            .find(|line| line.starts_with("Offline: "))
+            .find(|line| line.starts_with(begins))
             .unwrap_or_default();
         assert!(note.contains(clause), "{clause}: {told:#?}");
         assert!(!told.err.contains('\x1b'));
@@ -489,7 +505,7 @@ fn a_headers_file_anchors_a_host_without_a_network() {
     let note = told
         .err
         .lines()
-        .find(|line| line.starts_with("Offline: "))
+        .find(|line| line.starts_with(NO_ANCHOR))
         .unwrap_or_else(|| panic!("{told:#?}"));
     assert!(
         note.contains("headers.csv") && note.contains("line 2"),
@@ -562,7 +578,10 @@ fn a_real_model_answers_and_the_record_holds() {
     let second = person.gently(&["ask", "And of Spain?"]).exits(0);
     assert!(!second.out.trim().is_empty());
     assert!(
-        second.err.starts_with("✔ ") && second.err.contains("/2 · block "),
+        second.err.starts_with("✔ ")
+            && second
+                .err
+                .contains("/2 · in \"What is the capital of France?\" · block "),
         "{second:#?}"
     );
     let stored: String = person
@@ -701,7 +720,7 @@ fn a_failed_call_is_not_repeated() {
         .exits(0);
     assert_eq!(told.out, format!("{}\n", crate::model_server::ANSWER));
     assert!(
-        told.err.starts_with("✔ ") && told.err.contains("/2\n"),
+        told.err.starts_with("✔ ") && told.err.contains("/2 · in \"What now?\"\n"),
         "{told:#?}"
     );
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::llama;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
-use crate::share::at_terminal;
+use crate::share::{at_terminal, gently};
 
 fn person(server: &ModelServer) -> Person {
     let mut person = Person::new().under_the_kernel();
@@ -34,10 +34,13 @@ fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
     let server = ModelServer::start(Behaviour::Says("I've restarted nginx.".to_owned()));
     let person = person(&server);
     // People are told when that begins, with the command that ends it.
-    let line = "told to the model with your question: An earlier answer says it did something. gently did \
-                nothing. To end that: gently drift close drift-1";
+    let line = format!(
+        "told to the model with your question: An earlier answer says it did something. gently did \
+         nothing. To end that: {} drift close drift-1",
+        gently()
+    );
     let runs = [1, 2, 3].map(|_| person.gently(&["ask", "Please restart nginx"]).exits(0));
-    let is_told = runs.map(|ran| ran.err.contains(line));
+    let is_told = runs.map(|ran| ran.err.contains(&line));
     assert_eq!(is_told, [false, true, false]);
     person.gently(&["ask", "Is it well?"]).exits(0);
     let messages = sent(&server);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
 use crate::recorder::{Rig, turn, wait};
-use crate::share::at_terminal;
+use crate::share::{at_terminal, gently};
 
 fn person(server: &ModelServer) -> Person {
     let mut person = Person::new().under_the_kernel();
@@ -194,8 +194,11 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
     // There is none to go on with once all are put away.
     person.gently(&["conversation", "archive", &now]).exits(0);
     let list = person.gently(&["conversation", "list"]).exits(0);
-    let said = "every conversation was put away: gently conversation list --archived";
-    assert!(list.err.contains(said), "{list:#?}");
+    let said = format!(
+        "every conversation was put away: {} conversation list --archived",
+        gently()
+    );
+    assert!(list.err.contains(&said), "{list:#?}");
     let none = person.gently(&["ask", "-c", "Five?"]).exits(2);
     assert!(
         none.err
@@ -214,6 +217,7 @@ fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
         told["conversation"].as_str().unwrap().to_owned()
     };
     // Begun in a home without a session.
+    person.gently(&["init"]).exits(0);
     let taxes = begun("Tax questions");
     let first = person.gently(&["ask", "What is due?"]).exits(0);
     assert!(first.err.contains(" · in \"Tax questions\""), "{first:#?}");

@@ -517,7 +517,7 @@ fn small_things_are_said_as_they_are() {
     assert!(code == 2 && err.contains("no passphrase given"), "{err}");
     // Off is chosen, and not told every time.
     let (_, _, err) = home.run(&["ask", "three"]);
-    assert!(!err.contains("no anchor"), "{err}");
+    assert!(!err.contains("Offline"), "{err}");
     home.fine(&["session", "close"]);
     // The newest closed session, and one by whatever names it.
     let listed: serde_json::Value =

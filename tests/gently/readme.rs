@@ -314,12 +314,13 @@ fn somebody_else_checks_with_the_readmes_commands() {
     assert!(!told.out.contains("by whom"), "{told:#?}");
     // A single answer, as the line below the commands has it.
     assert!(README.contains("run `gently share`"));
-    let told = reader
-        .bash(
-            &folder,
-            "gently share --yes --out answer.json; gently audit check answer.json",
-        )
+    assert!(README.contains("`gently check FILE` checks"));
+    reader
+        .bash(&folder, "gently share --yes --out answer.json")
         .exits(0);
+    let told = reader.bash(&folder, "gently check answer.json").exits(0);
+    assert!(told.out.contains("✔ Genuine: these 2 texts"), "{told:#?}");
+    let told = reader.bash(&folder, "gently check answer.json -v").exits(0);
     assert!(told.out.contains("commitment:  yes"), "{told:#?}");
 }
 

@@ -752,7 +752,7 @@ fn a_filter_finds_the_same_whichever_way_the_search_goes() {
         ..ProptestConfig::default()
     });
     let tried = runner.run(&spread(), |spread| {
-        let passes = |n: u64| (spread.from..spread.to).contains(&n) && n % spread.step == 0;
+        let passes = |n: u64| (spread.from..spread.to).contains(&n) && n.is_multiple_of(spread.step);
         database.execute_batch("BEGIN; DELETE FROM thread_event; DELETE FROM thread_turn").unwrap();
         database.execute("UPDATE chat_turn SET session_id = ?1", [&own]).unwrap();
         for n in (2..TURNS + 2).filter(|n| passes(*n)) {

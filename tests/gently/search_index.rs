@@ -78,9 +78,10 @@ fn sight_counts_what_can_be_searched() {
         entry.contains("\"search_entries\":3"),
         "two turns and a note: {entry}"
     );
-    let empty = Person::new();
+    // The question names the tool, so its values are told and not its name alone.
+    let empty = Person::new().under_the_kernel();
     empty.gently(&["init"]).exits(0);
-    let asked = empty.ask("How is this machine and this home doing?");
+    let asked = empty.ask("What does index_status show?");
     assert!(
         asked.out.contains("0 search entries") && !asked.out.contains("1 artifacts"),
         "{asked:?}"

@@ -160,7 +160,7 @@ fn a_derived_row_is_told_by_its_columns() {
     assert!(finding.to_string().contains("turns"), "{finding}");
     assert_eq!(
         (&finding["expected"], &finding["actual"]),
-        (&"3".into(), &"8".into())
+        (&"turns 3".into(), &"turns 8".into())
     );
 }
 

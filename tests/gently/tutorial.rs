@@ -113,7 +113,11 @@ fn the_tutorial_can_be_typed_along() {
             );
         }
     }
-    assert_eq!(server.requests().len(), ANSWERS.len());
+    // Beside the questions somebody only looks whether the model of the day before is still there:
+    // a connection without a byte.
+    let requests = server.requests();
+    let asked = requests.iter().filter(|request| !request.line.is_empty());
+    assert_eq!(asked.count(), ANSWERS.len());
     // The search index holds stems: they are gone, too, and so is whatever was sent.
     let home = folder.join(".local/share/gently");
     let mut files = Vec::new();

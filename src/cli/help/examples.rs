@@ -260,12 +260,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "show",
         &[
-            ("gently show last", "the newest question and its answer"),
             (
                 "gently show 81bb5b35/16",
-                "another one, by the id below its answer",
+                "a question and its answer, by the id below it",
             ),
-            ("gently show last --full", "all that is on record of it"),
+            ("gently show last --full", "all that is on record of one"),
             ("gently show fact-1", "what else has an id"),
         ],
     ),

@@ -171,8 +171,7 @@ pub struct TakenOver {
 /// is lost, in one transaction. Durable on return; git and log follow when the recorder is opened
 /// next.
 ///
-/// `salts` gives a salt for each document, and for each prompt that still has no outcome: it is
-/// closed as abandoned later.
+/// `salts` gives a salt for each document.
 pub(in crate::recorder) fn take_over(
     paths: &Paths,
     newer: &Newer,
@@ -191,17 +190,15 @@ pub(in crate::recorder) fn take_over(
     let writer_context = WriterContext::new(None, None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
-        let filled = plan
-            .fill(tx, key.public(), salts)
-            .and_then(|(taken, head, lost)| {
-                let mut transaction =
-                    LedgerTransaction::begin(tx, head, &genesis, key, &writer_context)?;
-                for doc in documents(&taken, lost, transaction.head.hash) {
-                    transaction.artifact(now, None, &doc, salts()?)?;
-                }
-                transaction.finish()?;
-                Ok(taken)
-            });
+        let filled = plan.fill(tx, key.public()).and_then(|(taken, head, lost)| {
+            let mut transaction =
+                LedgerTransaction::begin(tx, head, &genesis, key, &writer_context)?;
+            for doc in documents(&taken, lost, transaction.head.hash) {
+                transaction.artifact(now, None, &doc, salts()?)?;
+            }
+            transaction.finish()?;
+            Ok(taken)
+        });
         let failed = filled.is_err();
         outcome = Some(filled);
         if failed {
@@ -294,7 +291,6 @@ impl<'a> AdoptionPlan<'a> {
         &self,
         tx: &mut WriteStore,
         key: PublicKey,
-        salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
         let mut replay = Adoption::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
@@ -306,7 +302,7 @@ impl<'a> AdoptionPlan<'a> {
             }
             replay.event(n, &step.line, &step.commits)?;
         }
-        replay.finish(&self.head, key, salts)
+        replay.finish(&self.head, key)
     }
 }
 

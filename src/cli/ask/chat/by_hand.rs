@@ -5,8 +5,8 @@ use crate::app::ask::chat::{history, last_erasure};
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 
+use super::commands::{AfterCommand, perform, say_place};
 use super::completion::ChatWords;
-use super::deeds::{Deed, perform, say_place};
 use super::lines::{LineEvent, LineInput};
 use super::talk::Chat;
 use super::typed::ChatLine;
@@ -51,13 +51,13 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 continue;
             }
             ChatLine::Command(command) => match perform(chat, command).await {
-                Deed::Done => continue,
-                Deed::Moved => {
+                AfterCommand::Prompt => continue,
+                AfterCommand::Moved => {
                     offer_history(chat, &mut lines);
                     continue;
                 }
-                Deed::Ask(text) => text,
-                Deed::Ended(code) => return code,
+                AfterCommand::Ask(text) => text,
+                AfterCommand::Ended(code) => return code,
             },
         };
         match ask(chat, &text, &mut lines).await {

@@ -5,7 +5,7 @@
 //! | `talk` | the open home, where the chat stands, and one question |
 //! | `by_hand`, `piped` | a chat on a terminal; one whose questions come through a pipe |
 //! | `typed` | what a line is: a question, or one of the commands |
-//! | `deeds` | doing the commands, each by the command of its name |
+//! | `commands` | doing the commands, each by the command of its name |
 //! | `place` | conversations and projects: the only calls to them |
 //! | `lines`, `completion` | the line editor, and a plain terminal; what Tab completes |
 //! | `written` | a question that is written in an editor |
@@ -13,8 +13,8 @@
 
 mod by_hand;
 mod checking;
+mod commands;
 mod completion;
-mod deeds;
 mod lines;
 mod piped;
 mod place;

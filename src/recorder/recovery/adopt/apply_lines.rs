@@ -9,7 +9,6 @@ use crate::record::canon;
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::{KIND, REVOKED};
-use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::{
     AuthorityState, Close, Genesis, Record, Rotate, SessionDoc,
 };
@@ -310,7 +309,7 @@ impl<'a> Adoption<'a> {
             } else {
                 "allow"
             };
-            self.exchange(&session, seq, asked, (decision, state), None)?;
+            self.exchange(&session, seq, asked, (decision, state))?;
         }
         if let Some(turn_id) = update.turn_aurora {
             let known = self.tx.exchange(exchange)?;
@@ -372,7 +371,6 @@ impl<'a> Adoption<'a> {
         seq: u64,
         asked: &UnansweredPrompt,
         (decision, authority_state): (&str, AuthorityState),
-        salt: Option<Salt>,
     ) -> Result<(), RecorderError> {
         let (id, time) = (session.id, asked.line.time);
         let turn_user = row_id("turn_user", id, seq);
@@ -398,7 +396,7 @@ impl<'a> Adoption<'a> {
             exclusions: "[]".to_owned(),
             params: None,
             request: None,
-            salt,
+            salt: None,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,
             not_kept: None,
@@ -497,7 +495,6 @@ impl<'a> Adoption<'a> {
         mut self,
         from: &LedgerHead,
         key: PublicKey,
-        salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
         if self.head.signer != key {
             return Err(AdoptFault::Signer {
@@ -510,20 +507,15 @@ impl<'a> Adoption<'a> {
             self.tx.move_session(session.uuid, &session.progress())?;
         }
         for ((id, seq), asked) in std::mem::take(&mut self.asked) {
-            // Closing its session ends it as abandoned, and that needs a salt.
+            // Closing its session ends it as abandoned. Its salt is lost with its text, and another
+            // would stand beside the tombstone.
             let session = self.sessions.get(&id).cloned().ok_or_else(|| {
                 unreadable(
                     &format!("prompt {seq} of session {id}"),
                     format!("closed, and not {ABANDONED}"),
                 )
             })?;
-            self.exchange(
-                &session,
-                seq,
-                &asked,
-                ("allow", AuthorityState::Ok),
-                Some(salts()?),
-            )?;
+            self.exchange(&session, seq, &asked, ("allow", AuthorityState::Ok))?;
         }
         self.head.frontier = self.frontier.to_bytes();
         self.tx.move_head(from, &self.head)?;

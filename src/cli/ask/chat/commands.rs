@@ -21,10 +21,10 @@ use super::{checking, place, written};
 /// What is said where the next question begins a conversation.
 const BEGINS: &str = "a new conversation begins with the next question";
 
-/// Says what the chat goes on with after a command.
-pub enum Deed {
-    /// Nothing more.
-    Done,
+/// What the chat goes on with after a command.
+pub enum AfterCommand {
+    /// The next line.
+    Prompt,
     /// The chat stands elsewhere, or what is on record is not what it was.
     Moved,
     /// A question.
@@ -34,15 +34,15 @@ pub enum Deed {
 }
 
 /// Does a command; what goes wrong is said.
-pub async fn perform(chat: &mut Chat, command: ChatCommand) -> Deed {
+pub async fn perform(chat: &mut Chat, command: ChatCommand) -> AfterCommand {
     let json = chat.json;
-    done(chat, command).await.unwrap_or_else(|error| {
+    act_on(chat, command).await.unwrap_or_else(|error| {
         stopped(&error, json);
-        Deed::Done
+        AfterCommand::Prompt
     })
 }
 
-async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeError> {
+async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, OpenHomeError> {
     match command {
         ChatCommand::Help => {
             match chat.json {
@@ -56,13 +56,13 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
                 None => chat.begin_anew(),
             }
             say_place(chat, BEGINS).await;
-            return Ok(Deed::Moved);
+            return Ok(AfterCommand::Moved);
         }
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
         ChatCommand::Open(Some(text)) => {
             chat.go_to(&text)?;
             say_place(chat, BEGINS).await;
-            return Ok(Deed::Moved);
+            return Ok(AfterCommand::Moved);
         }
         ChatCommand::Title(title) => match chat.thread.map(|thread| thread.to_string()) {
             Some(thread) => {
@@ -72,7 +72,7 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             None => {
                 chat.begin_titled(&title).await?;
                 say_place(chat, BEGINS).await;
-                return Ok(Deed::Moved);
+                return Ok(AfterCommand::Moved);
             }
         },
         ChatCommand::Project(None) => do_words(chat, &["project", "list"]).await,
@@ -135,7 +135,7 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             if let Some(id) = id {
                 do_words(chat, &["erase", "--", &id]).await;
             }
-            return Ok(Deed::Moved);
+            return Ok(AfterCommand::Moved);
         }
         ChatCommand::Session => {
             if let Some(id) = last(chat)? {
@@ -146,16 +146,16 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
         ChatCommand::Edit(begun) => match written::question(chat.path(), &begun) {
             Ok(Some(text)) => {
                 print(&block(&text, "> "));
-                return Ok(Deed::Ask(text));
+                return Ok(AfterCommand::Ask(text));
             }
             Ok(None) => say("nothing was written: nothing is asked"),
             Err(why) => {
                 could_not(&why, chat.json);
             }
         },
-        ChatCommand::Quit => return Ok(Deed::Ended(FINE)),
+        ChatCommand::Quit => return Ok(AfterCommand::Ended(FINE)),
     }
-    Ok(Deed::Done)
+    Ok(AfterCommand::Prompt)
 }
 
 /// The words of a line; what stands in quotation marks is one, with them.
@@ -182,14 +182,14 @@ async fn do_words(chat: &Chat, words: &[&str]) {
     }
 }
 
-async fn verify(json: bool) -> Deed {
+async fn verify(json: bool) -> AfterCommand {
     let parsed = Cli::try_parse_from(["gently", "audit", "verify", "--quiet"]);
     let Ok(Command::Audit(Audit::Look(command))) = parsed.map(|cli| cli.command) else {
-        return Deed::Done;
+        return AfterCommand::Prompt;
     };
     match checking::run(command, json).await {
-        Some(code) if code != crate::cli::screen::signals::INTERRUPTED => Deed::Ended(code),
-        _ => Deed::Done,
+        Some(code) if code != crate::cli::screen::signals::INTERRUPTED => AfterCommand::Ended(code),
+        _ => AfterCommand::Prompt,
     }
 }
 
