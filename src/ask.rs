@@ -554,12 +554,12 @@ impl<'a> ReferredQuestion<'a> {
     async fn plan(&self, sight: BTreeMap<String, SightEntry>) -> Result<PromptPlan, RecorderError> {
         let PromptInput {
             model,
-            question,
             clean,
             room,
             control,
+            ..
         } = self.input;
-        let (session, kernel, text) = (&self.resumed.session, self.environment.kernel, &clean.text);
+        let (kernel, text) = (self.environment.kernel, &clean.text);
         let decision = decided(
             kernel,
             text,
@@ -571,31 +571,9 @@ impl<'a> ReferredQuestion<'a> {
             Ok(state) => state,
             Err(denial) => return Ok(PromptPlan::Refuse(denial)),
         };
-        let recalled = recall(
-            self.environment.store,
-            kernel,
-            text,
-            &self.referred,
-            question.declared.deep,
-        )?;
-        let bundle = match compile(&Inputs {
-            session_id: session.uuid,
-            user_input: text,
-            kernel,
-            host_role: &session.host_role,
-            model_id: model.id(),
-            now: self.now,
-            sight,
-            recalled: &recalled,
-        }) {
+        let bundle = match self.bundle(sight, authority_state)? {
             Ok(bundle) => bundle,
-            Err(fault) => {
-                // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
-                let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-                let judgement = silent.then(|| silent_tool(kernel));
-                let denial = Denial::not_compiled(fault, judgement, authority_state);
-                return Ok(PromptPlan::Refuse(denial));
-            }
+            Err(denial) => return Ok(PromptPlan::Refuse(denial)),
         };
         let own = clean.own.as_ref();
         let params = Params {
@@ -651,6 +629,40 @@ impl<'a> ReferredQuestion<'a> {
             }
             Err(fault) => PromptPlan::Refuse(Denial::not_compiled(fault, None, authority_state)),
         })
+    }
+
+    /// Recalls what is on record and compiles what the model is shown, or says why there is nothing
+    /// to show it.
+    fn bundle(
+        &self,
+        sight: BTreeMap<String, SightEntry>,
+        authority_state: AuthorityState,
+    ) -> Result<Result<ContextBundle, Denial>, RecorderError> {
+        let (kernel, text) = (self.environment.kernel, &self.input.clean.text);
+        let recalled = recall(
+            self.environment.store,
+            kernel,
+            text,
+            &self.referred,
+            self.input.question.declared.deep,
+        )?;
+        let session = &self.resumed.session;
+        let compiled = compile(&Inputs {
+            session_id: session.uuid,
+            user_input: text,
+            kernel,
+            host_role: &session.host_role,
+            model_id: self.input.model.id(),
+            now: self.now,
+            sight,
+            recalled: &recalled,
+        });
+        Ok(compiled.map_err(|fault| {
+            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
+            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
+            let judgement = silent.then(|| silent_tool(kernel));
+            Denial::not_compiled(fault, judgement, authority_state)
+        }))
     }
 
     /// Records a prompt that a model will be called with.

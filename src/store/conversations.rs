@@ -91,19 +91,18 @@ fn titled() -> String {
     )
 }
 
-/// The conversations that somebody gave a title or a name, with it, the one asked in last first; up to
-/// `?1`.
-fn all_titled() -> String {
+/// Those of the conversations asked in last (`?2`) of a state (`?1`) that somebody gave a title or a
+/// name, with it.
+fn with_titles() -> String {
     let columns = ConversationRow::columns_of("c");
     format!(
         "SELECT * FROM (
-           SELECT {columns}, json_extract(a.document, '$.content.title') AS title
-             FROM artifact a CROSS JOIN conversation c ON c.thread_id = a.id AND c.title_line = a.line
-            WHERE a.kind = 'conversation_title' AND a.document IS NOT NULL
-           UNION ALL
-           SELECT {columns}, h.name AS title FROM thread h CROSS JOIN conversation c ON c.thread_id = h.thread_id
-            WHERE h.name IS NOT NULL AND c.title_line IS NULL)
-          WHERE title IS NOT NULL ORDER BY last_line DESC LIMIT ?1"
+           SELECT {columns},
+                  CASE WHEN c.title_line IS NULL THEN h.name ELSE json_extract(a.document, '$.content.title') END AS title
+             FROM conversation c CROSS JOIN thread h ON h.thread_id = c.thread_id
+             LEFT JOIN artifact a ON a.line = c.title_line
+            WHERE c.state = ?1 ORDER BY c.last_line DESC LIMIT ?2)
+          WHERE title IS NOT NULL"
     )
 }
 
@@ -159,10 +158,16 @@ impl ReadStore {
         self.list(ConversationRow::READING, &titled(), values![title, most])
     }
 
-    /// Up to `most` conversations that somebody gave a title, or their thread a name, each with that;
-    /// the one asked in last first.
-    pub fn all_titled(&self, most: u32) -> Result<Vec<(ConversationRow, String)>, StoreError> {
-        self.list(ConversationRow::READING, &all_titled(), values![most])
+    /// Of the open conversations and of the archived ones the `among` asked in last: those that
+    /// somebody gave a title, or their thread a name, each with that; the one asked in last first.
+    pub fn titled_among(&self, among: u32) -> Result<Vec<(ConversationRow, String)>, StoreError> {
+        let mut found: Vec<(ConversationRow, String)> = Vec::new();
+        for state in ConversationState::ALL {
+            let (what, sql) = (ConversationRow::READING, with_titles());
+            found.extend(self.list(what, &sql, values![state, among])?);
+        }
+        found.sort_by_key(|(row, _)| std::cmp::Reverse(row.last_line));
+        Ok(found)
     }
 
     /// Up to `most` conversations, the one asked in last first; those before a place, if one is
@@ -431,8 +436,7 @@ mod tests {
             ),
             (of_key(false), "idx_conversation_state (state=?)"),
             (of_key(true), "idx_conversation_project (project=?)"),
-            (all_titled(), "idx_artifact_kind_id (kind=?)"),
-            (all_titled(), "idx_thread_name"),
+            (with_titles(), "idx_conversation_state (state=?)"),
             (titled(), "idx_artifact_title (<expr>=?)"),
             (titled(), "idx_thread_name (name=?)"),
             (named(), "idx_artifact_project_name (<expr>=?)"),
@@ -465,6 +469,7 @@ mod tests {
             messages(false),
             messages(true),
             of_key(true),
+            with_titles(),
         ] {
             assert!(!plan(&sql).contains("TEMP B-TREE"), "{}", plan(&sql));
         }

@@ -45,7 +45,7 @@ pub use rows::{
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
     ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
     LedgerHead, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
-    ReferredText, RowCounts, SessionProgress, SessionRow, SettingState, SettingTag, ThreadRow,
+    ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
     ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
@@ -230,7 +230,7 @@ mod tests {
             declared::<Item>,
             declared::<ConversationRow>,
             declared::<ProjectRow>,
-            declared::<SettingState>,
+            declared::<SettingStateRow>,
             declared::<SettingTag>,
         ] {
             declared(&connection);

@@ -620,7 +620,7 @@ row! {
 row! {
     /// The settings that the newest record was made under.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct SettingState of "setting_state" {
+    pub struct SettingStateRow of "setting_state" {
         /// Key of their tags.
         key: Hash32 = "key",
         /// What an artifact names them by.
@@ -634,7 +634,7 @@ row! {
     }
 }
 
-impl SettingState {
+impl SettingStateRow {
     /// Whether these are the settings that are on record.
     pub fn holds(&self, digest: Hash32) -> bool {
         self.digest == digest && (self.line.is_none() || self.named == Some(digest))

@@ -4,11 +4,11 @@ use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 
 use super::access::{ReadStore, WriteStore};
 use super::table::values;
-use super::{ArtifactRow, SettingState, SettingTag, StoreError};
+use super::{ArtifactRow, SettingStateRow, SettingTag, StoreError};
 
 impl ReadStore {
     /// The settings that the newest record was made under; none before the first.
-    pub fn setting_state(&self) -> Result<Option<SettingState>, StoreError> {
+    pub fn setting_state(&self) -> Result<Option<SettingStateRow>, StoreError> {
         self.row("WHERE id = 1", values![])
     }
 
@@ -24,7 +24,7 @@ impl WriteStore {
     /// Notes the settings that the next record is made under, in place of those noted before.
     pub fn put_settings(
         &mut self,
-        state: &SettingState,
+        state: &SettingStateRow,
         tags: &SettingTags,
     ) -> Result<(), StoreError> {
         let what = "note the settings";

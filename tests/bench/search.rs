@@ -239,11 +239,17 @@ pub fn make(gently: &str, home: &Path, messages: u64) {
         fields[1..].join("|")
     };
     let mut dice = Dice(88_172_645_463_325_252);
+    // Ids look like chance, as those do that a recorder makes.
+    let digest = |kind: u64, number: i64| Hash32::digest(format!("{kind} {number}").as_bytes());
     let id = |kind: u64, number: i64| {
+        let digits = digest(kind, number).to_string();
+        let (beginning, rest) = (&digits[..8], &digits[8..]);
         format!(
-            "{kind:08x}-0000-8000-{:04x}-{:012x}",
-            0x8000 + number % 0x4000,
-            (number as u64).wrapping_mul(0x9e37_79b9_7f4b) & 0xffff_ffff_ffff
+            "{beginning}-{}-8{}-8{}-{}",
+            &rest[..4],
+            &rest[4..7],
+            &rest[7..10],
+            &rest[10..22]
         )
     };
     let (mut session_id, mut thread_id, mut index) = (String::new(), String::new(), 0);
@@ -265,7 +271,7 @@ pub fn make(gently: &str, home: &Path, messages: u64) {
         };
         if number % SESSION == 0 {
             session_id = id(1, number);
-            let ledger = format!("{number:064x}");
+            let ledger = digest(1, number).to_string();
             database
                 .prepare_cached(&session)
                 .unwrap()
@@ -322,7 +328,7 @@ pub fn make(gently: &str, home: &Path, messages: u64) {
                     &text,
                     &asked,
                     &n,
-                    &format!("{n:064x}"),
+                    &digest(6, n).to_string(),
                 ],
             );
             put(

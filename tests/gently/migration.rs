@@ -20,6 +20,7 @@ use crate::second::both;
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_home.sql");
 const SECOND: &str = include_str!("../../migrations/sqlite/0002_conversations.sql");
+const THIRD: &str = include_str!("../../migrations/sqlite/0003_beginnings.sql");
 
 /// The names of tables, views and indexes.
 fn objects(database: &Connection) -> BTreeSet<String> {
@@ -50,6 +51,16 @@ fn before_conversations(path: &Path) {
             }
         }
     }
+    // As the first one makes it: no beginnings of words are in it.
+    let table = "SELECT sql FROM sqlite_schema WHERE name = 'turn_fts'";
+    let table: String = only_first.query_row(table, [], |row| row.get(0)).unwrap();
+    database
+        .execute_batch(&format!(
+            "DROP TABLE turn_fts; {table};
+             INSERT INTO turn_fts (turn_fts, rank) VALUES ('secure-delete', 1);
+             INSERT INTO turn_fts (turn_fts) VALUES ('rebuild')"
+        ))
+        .unwrap();
     let marks = "DELETE FROM refinery_schema_history WHERE version > 1; PRAGMA user_version = 0;";
     database.execute_batch(marks).unwrap();
     assert_eq!(objects(&database), known);
@@ -205,7 +216,7 @@ fn a_migration_that_was_killed_is_begun_anew() {
     before_conversations(&path);
     let killed = Connection::open(&path).unwrap();
     killed
-        .execute_batch(&format!("BEGIN IMMEDIATE; {SECOND}"))
+        .execute_batch(&format!("BEGIN IMMEDIATE; {SECOND}; {THIRD}"))
         .unwrap();
     drop(killed);
     let untouched = Connection::open(&path).unwrap();
@@ -218,4 +229,10 @@ fn a_migration_that_was_killed_is_begun_anew() {
     assert!(ran.iter().all(|status| status.success()), "{ran:?}");
     assert_eq!(derived(&path), whole);
     person.gently(&["audit", "verify"]).exits(0);
+    let indexed = Connection::open(&path).unwrap();
+    let check = "INSERT INTO turn_fts (turn_fts, rank) VALUES ('integrity-check', 1)";
+    indexed.execute_batch(check).unwrap();
+    let table = "SELECT sql FROM sqlite_schema WHERE name = 'turn_fts'";
+    let table: String = indexed.query_row(table, [], |row| row.get(0)).unwrap();
+    assert!(table.contains("prefix = '3'"), "{table}");
 }

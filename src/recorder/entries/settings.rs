@@ -13,7 +13,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 use crate::record::time::Seconds;
-use crate::store::SettingState;
+use crate::store::SettingStateRow;
 
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::LedgerTransaction;
@@ -49,11 +49,11 @@ pub(in crate::recorder) fn settle_settings(
     }
     let before = transaction.tx.setting_tags()?;
     let state = match known {
-        Some(known) => SettingState { digest, ..known },
+        Some(known) => SettingStateRow { digest, ..known },
         // What was taken over from a newer ledger may have brought such artifacts.
         None => {
             let newest = transaction.tx.newest_artifact(CONFIG_RELOAD)?;
-            SettingState {
+            SettingStateRow {
                 key,
                 digest,
                 line: newest.as_ref().map(|row| row.line),

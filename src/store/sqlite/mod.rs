@@ -40,6 +40,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V2__conversations",
         include_str!("../../../migrations/sqlite/0002_conversations.sql"),
     ),
+    (
+        "V3__beginnings",
+        include_str!("../../../migrations/sqlite/0003_beginnings.sql"),
+    ),
 ];
 
 /// A connection to the file.

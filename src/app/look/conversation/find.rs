@@ -122,7 +122,7 @@ fn by_beginning(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, 
     }
     let typed = typed.to_lowercase();
     let is_meant = |title: &str| title.to_lowercase().starts_with(&typed);
-    let titled = store.all_titled(LOOKED_THROUGH)?.into_iter();
+    let titled = store.titled_among(LOOKED_THROUGH)?.into_iter();
     let mut found: Vec<ConversationRow> = titled
         .filter(|(_, title)| is_meant(title))
         .map(|(row, _)| row)

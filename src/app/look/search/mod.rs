@@ -124,7 +124,8 @@ impl SearchRequest {
     }
 }
 
-/// So many titles are looked at, those of the conversations asked in last.
+/// Titles are looked for among so many open conversations, those asked in last, and among as many that
+/// are archived.
 const TITLES: u32 = 1000;
 /// Digits of a search's mark.
 const MARK: usize = 6;
@@ -443,7 +444,7 @@ impl<'a> Search<'a> {
         let Some(filter) = self.turns.as_ref().filter(|_| !is_about_texts) else {
             return Ok(Vec::new());
         };
-        let mut found = self.store.all_titled(TITLES)?;
+        let mut found = self.store.titled_among(TITLES)?;
         if let Some(ThreadFilter::Project(project)) = &filter.threads {
             found.retain(|(row, _)| row.project.as_ref() == Some(project));
         }
