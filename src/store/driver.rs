@@ -175,6 +175,8 @@ pub trait Driver: Send {
     /// the places in a part of it.
     fn marks(&self, terms: &[SearchTerm], texts: &[&str])
     -> Result<Vec<Vec<TextSpan>>, StoreError>;
+    /// Which of some short texts a search finds, as an index of turns finds texts.
+    fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError>;
     /// How many texts are in an index.
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
     /// Up to `most` differences between an index and its texts, in words.

@@ -508,6 +508,11 @@ impl ReadStore {
         Ok((indexed(SearchIndex::Turns)?, indexed(SearchIndex::Items)?))
     }
 
+    /// Which of some short texts a search finds, as it would find turns.
+    pub fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError> {
+        self.driver.fitting(wanted, texts)
+    }
+
     /// Where texts have any of these terms.
     pub fn marks(
         &self,

@@ -234,5 +234,5 @@ fn a_migration_that_was_killed_is_begun_anew() {
     indexed.execute_batch(check).unwrap();
     let table = "SELECT sql FROM sqlite_schema WHERE name = 'turn_fts'";
     let table: String = indexed.query_row(table, [], |row| row.get(0)).unwrap();
-    assert!(table.contains("prefix = '3'"), "{table}");
+    assert!(table.contains("prefix = '3 4'"), "{table}");
 }

@@ -476,6 +476,10 @@ impl Driver for Sqlite {
         marks::marks(terms, texts)
     }
 
+    fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError> {
+        search::fitting(wanted, texts)
+    }
+
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError> {
         self.entries(index)
     }
@@ -556,7 +560,7 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        assert_eq!(new.version().unwrap(), 2);
+        assert_eq!(new.version().unwrap(), 3);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());
     }

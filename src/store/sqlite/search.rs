@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::beginnings::widened;
+use super::beginnings::{WordCheck, widened};
 use super::{Sqlite, failed};
 use crate::store::StoreError;
 use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
@@ -74,6 +74,42 @@ pub(super) fn fits(index: SearchIndex, wanted: &TextQuery) -> Result<IndexMatch,
         value: SqlValue::Text(expression(&widened(wanted)?).into()),
         rank,
     })
+}
+
+/// What [`Driver::fitting`](crate::store::driver::Driver::fitting) gives: the texts stand for a moment in
+/// an index in memory.
+pub(super) fn fitting(wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError> {
+    let mut fits = vec![false; texts.len()];
+    if texts.is_empty() {
+        return Ok(fits);
+    }
+    let failed = failed("compare titles");
+    let index = Connection::open_in_memory().map_err(&failed)?;
+    let table = "CREATE VIRTUAL TABLE text USING fts5(content, tokenize = 'porter unicode61 remove_diacritics 2'); BEGIN";
+    index.execute_batch(table).map_err(&failed)?;
+    let put = "INSERT INTO text (rowid, content) VALUES (?1, ?2)";
+    let mut put = index.prepare(put).map_err(&failed)?;
+    for (n, text) in (0_u32..).zip(texts) {
+        put.execute((n, text.replace('\0', " "))).map_err(&failed)?;
+    }
+    let check = WordCheck::of(wanted)?;
+    let look = "SELECT rowid FROM text WHERE text MATCH ?1";
+    let mut look = index.prepare(look).map_err(&failed)?;
+    let found = look
+        .query_map([expression(&widened(wanted)?)], |row| row.get(0))
+        .map_err(&failed)?;
+    for n in found {
+        let n: u32 = n.map_err(&failed)?;
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        let (Some(text), Some(fit)) = (texts.get(n), fits.get_mut(n)) else {
+            continue;
+        };
+        *fit = match &check {
+            Some(check) => check.holds(text)?,
+            None => true,
+        };
+    }
+    Ok(fits)
 }
 
 /// `("a" OR "b c") AND ("d"*) NOT ("e")`: terms in quotes, and between them operators of ours alone.

@@ -27,8 +27,8 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ConversationRow, ExchangeRow, GivenTitle, ItemMatch, ReadStore, SearchTerm, StoreError,
-    TextQuery, TextSpan, ThreadFilter, TurnFilter, TurnMatch,
+    ConversationRow, ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery,
+    TextSpan, ThreadFilter, TurnFilter, TurnMatch,
 };
 
 use super::conversation::conversation;
@@ -451,12 +451,9 @@ impl<'a> Search<'a> {
         match request.exact {
             true => found.retain(|(_, title)| request.words.is_literally_in(title)),
             false => {
-                for terms in &self.query.all {
-                    found = self.of_titles(found, terms, true)?;
-                }
-                if !self.query.without.is_empty() {
-                    found = self.of_titles(found, &self.query.without, false)?;
-                }
+                let titles: Vec<&str> = found.iter().map(|(_, title)| title.as_str()).collect();
+                let mut fits = self.store.fitting(&self.query, &titles)?.into_iter();
+                found.retain(|_| fits.next() == Some(true));
             }
         }
         let hit = |(row, title): (ConversationRow, String)| {
@@ -468,20 +465,6 @@ impl<'a> Search<'a> {
             })
         };
         found.into_iter().map(hit).collect()
-    }
-
-    /// Those of some titles that have one of these terms, or those that have none.
-    fn of_titles(
-        &self,
-        titles: Vec<(ConversationRow, String)>,
-        terms: &[SearchTerm],
-        has_one: bool,
-    ) -> Result<Vec<(ConversationRow, String)>, StoreError> {
-        let texts: Vec<&str> = titles.iter().map(|(_, title)| title.as_str()).collect();
-        let marks = self.store.marks(terms, &texts)?;
-        let fits = titles.into_iter().zip(marks);
-        let fits = fits.filter(|(_, marks)| marks.is_empty() != has_one);
-        Ok(fits.map(|(title, _)| title).collect())
     }
 
     /// How many texts the index has for it.
