@@ -121,6 +121,7 @@ mod times;
 mod tutorial;
 mod twins;
 mod two_messages;
+mod unguarded;
 mod unkept;
 mod vectors;
 mod verdicts;
