@@ -6,6 +6,8 @@ use rusqlite::Connection;
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::recorder::{Rig, anchor, answer, at, prompt, turn, wait};
+use crate::unguarded::unguarded;
 
 /// A turn that nobody said.
 const PLANTED: &str = "A planted zygomorph speaks of the disk";
@@ -236,4 +238,77 @@ fn a_changed_text_is_not_handed_on() {
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
     person.gently(&["conversation", "show", "last"]).exits(0);
+}
+
+/// Two questions that waited at once: each answer stands behind both, so that only the lines say which
+/// of them came first.
+#[test]
+fn answers_with_each_others_numbers_are_found() {
+    let rig = Rig::told(async |rig, recorder| {
+        let session = recorder.open_session(rig.terms(), anchor(829_604), at(2));
+        let session = session.await.unwrap();
+        let one = prompt(recorder, &session, "one?", at(3)).await.unwrap();
+        let two = prompt(recorder, &session, "two?", at(3)).await.unwrap();
+        answer(recorder, two, at(4)).await.unwrap();
+        answer(recorder, one, at(4)).await.unwrap();
+    });
+    let swap = "UPDATE chat_turn SET n = 7000 WHERE n = 3; UPDATE chat_turn SET n = 3 WHERE n = 4;
+                UPDATE chat_turn SET n = 4 WHERE n = 7000";
+    let database = unguarded(rig.root().join("gently.db"));
+    database.execute_batch(swap).unwrap();
+    let report = rig.report();
+    let places: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|finding| finding.place.as_str())
+        .collect();
+    assert_eq!(places, ["database, chat_turn with the number 4"]);
+    database.execute_batch(swap).unwrap();
+    rig.assert_sound("as it was");
+}
+
+/// What was asked at once and is taken over from the ledger has its numbers in the order of its lines,
+/// as if it had been recorded here.
+#[test]
+fn what_is_taken_over_is_numbered_in_the_order_of_its_lines() {
+    let rig = Rig::told(async |rig, recorder| {
+        let session = recorder.open_session(rig.terms(), anchor(829_604), at(2));
+        turn(recorder, &session.await.unwrap(), "before?", at(3))
+            .await
+            .unwrap();
+    });
+    let older = rig.copy();
+    let recorder = rig.recorder(at(5));
+    wait(async {
+        let known = rig.open_sessions().remove(0);
+        let other = recorder.open_session(rig.terms(), anchor(829_604), at(6));
+        let other = other.await.unwrap();
+        let one = prompt(&recorder, &known, "one?", at(6)).await.unwrap();
+        let two = prompt(&recorder, &other, "two?", at(6)).await.unwrap();
+        let three = prompt(&recorder, &known, "three?", at(6)).await.unwrap();
+        // Two wait when the database is lost, in the other order of their sessions as well.
+        for (session, text) in [(&known, "four?"), (&other, "five?"), (&known, "six?")] {
+            drop(prompt(&recorder, session, text, at(7)).await.unwrap());
+        }
+        for one in [three, two, one] {
+            answer(&recorder, one, at(8)).await.unwrap();
+        }
+    });
+    drop(recorder);
+    for part in ["gently.db", "gently.db-wal", "gently.db-shm"] {
+        let _ = std::fs::remove_file(rig.root().join(part));
+        let old = older.root().join(part);
+        if old.exists() {
+            std::fs::copy(old, rig.root().join(part)).unwrap();
+        }
+    }
+    let person = Person::new();
+    let mut adopt = person.command(&["audit", "adopt", "--own"]);
+    crate::person::run(adopt.env("GENTLY_HOME", rig.root())).exits(0);
+    let findings = rig.report().findings;
+    // Of those that wait nobody knows what became of them.
+    let rows = findings
+        .iter()
+        .filter(|finding| finding.place.starts_with("database"));
+    assert_eq!(rows.count(), 0, "{findings:#?}");
 }
