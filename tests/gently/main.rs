@@ -96,6 +96,7 @@ mod rotation;
 mod sanitized;
 mod sanitized_kinds;
 mod sanitized_said;
+mod schema;
 mod screen;
 mod screen_words;
 mod search;
