@@ -189,7 +189,38 @@ fn a_changed_text_is_not_handed_on() {
         );
     };
     put(forged, &hash);
-    person.gently(&["show", "last"]).exits(1);
+    let lines = person.log().len();
+    for (code, args) in [
+        (1, &["show", "last"][..]),
+        (1, &["show", "last", "--full"]),
+        (2, &["share", "last", "--yes", "--out", "shared.json"]),
+        (2, &["audit", "open", "last", "--out", "opened.json"]),
+        (
+            2,
+            &[
+                "audit",
+                "open",
+                "last",
+                "--role",
+                "exchange",
+                "--out",
+                "opened.json",
+            ],
+        ),
+    ] {
+        let told = person.gently(args).exits(code);
+        let said = format!("{}{}", told.out, told.err).replace('\n', " ");
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let said = words.join(" ");
+        assert!(
+            said.contains("another than what was recorded") && said.contains("gently audit verify"),
+            "{args:?}: {told:?}"
+        );
+        assert!(!said.contains("without its secrets"), "{args:?}: {told:?}");
+    }
+    assert_eq!(person.log().len(), lines, "nothing was opened");
+    let changed = person.gently(&["show", "last", "--json"]).exits(1).json();
+    assert_ne!(changed["changed"], serde_json::json!([]));
     for args in [
         &["conversation", "show", "last"][..],
         &["conversation", "show", "last", "-o", "md"],
