@@ -41,6 +41,15 @@ pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     }
 }
 
+/// `1 entry of the search index`, `2 entries of the search index`.
+pub fn counted_entries(n: u64) -> String {
+    let entries = match n {
+        1 => "1 entry".to_owned(),
+        n => format!("{n} entries"),
+    };
+    format!("{entries} of the search index")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -277,8 +277,8 @@ pub enum Audit {
     Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
-    /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they
-    /// contradict each other
+    /// Restore a lost or cut audit.log or ledger.git from the database, and make its own lists and
+    /// search indexes again; refuses where they contradict each other
     Rebuild(RebuildArgs),
     /// Compute exchanges again from the record: configuration, references, contexts, decisions,
     /// prompts

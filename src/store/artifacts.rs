@@ -12,7 +12,7 @@ use super::table::{Row, values};
 use super::{ArtifactRow, StoreError};
 
 /// The kind of the artifact that says what was erased.
-const TOMBSTONE: &str = "tombstone";
+pub(super) const TOMBSTONE: &str = "tombstone";
 
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::StoreError;
+use super::{SchemaDifference, StoreError};
 
 /// A value of a column, or of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,6 +181,18 @@ pub trait Driver: Send {
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
     /// Up to `most` differences between an index and its texts, in words.
     fn search_faults(&self, index: SearchIndex, most: u32) -> Result<Vec<String>, StoreError>;
+    /// How many there are.
+    fn count_search_faults(&self, index: SearchIndex) -> Result<u64, StoreError>;
+    /// Whether an index has the words of its texts, and no others. It reads all of both, and has to
+    /// be able to write; no transaction is open.
+    fn has_words_of_texts(&self, index: SearchIndex) -> Result<bool, StoreError>;
+    /// Takes all words out of an index, and puts in those of the texts that are there.
+    fn index_again(&self, index: SearchIndex) -> Result<(), StoreError>;
+
+    /// Where tables, views, indexes and triggers are not those that this build makes.
+    fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError>;
+    /// Makes those of them again that hold nothing by themselves, within the open transaction.
+    fn make_schema_again(&self) -> Result<(), StoreError>;
 
     /// Copies the database, as the open transaction sees it, to a new private file. Durable on
     /// return.

@@ -7,7 +7,7 @@ use crate::record::time::Seconds;
 
 use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
 use super::ledger::PARTS;
-use super::table::{Row, values};
+use super::table::{Bind, Row, values};
 use super::{
     ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ErasureCommitmentRow,
     ExchangeRow, KernelRow, OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow,
@@ -170,12 +170,16 @@ impl ReadStore {
     }
 
     /// Calls `each` for every turn, in the order of their places in the search index: with its
-    /// place, the line of its prompt, and whether a person wrote it.
+    /// place, and the line that it was recorded with, by its exchange; none of a turn of no exchange.
     pub fn each_turn_place(
         &self,
-        each: &mut dyn FnMut((u64, u64, bool)) -> Result<(), StoreError>,
+        each: &mut dyn FnMut(u64, Option<u64>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let sql = "SELECT n, line, speaker = 'user' FROM chat_turn ORDER BY n";
+        let sql = "SELECT t.n, (SELECT CASE t.turn_id WHEN e.turn_user_id THEN e.prompt_line ELSE e.outcome_line END
+                                  FROM llm_exchange e
+                                 WHERE e.prompt_line = t.line AND t.turn_id IN (e.turn_user_id, e.turn_aurora_id))
+                     FROM chat_turn t ORDER BY t.n";
+        let each: &mut dyn FnMut((u64, Option<u64>)) -> _ = &mut |(n, line)| each(n, line);
         self.each("read the places of turns", sql, values![], each)
     }
 
@@ -380,6 +384,18 @@ impl RowInsert for SessionRow {}
 impl RowInsert for ExchangeRow {}
 impl RowInsert for DriftRow {}
 impl RowInsert for ErasureCommitmentRow {}
+
+impl WriteStore {
+    /// The place of the next turn, which somebody takes for it before its row can be written.
+    pub fn next_turn_place(&self) -> Result<u64, StoreError> {
+        Ok(self.last_turn()? + 1)
+    }
+
+    /// Adds a turn in a place that was taken for it.
+    pub fn put_turn_in_place(&mut self, turn: &TurnRow, n: u64) -> Result<(), StoreError> {
+        self.add_all(std::slice::from_ref(turn), &[("n", n.value())])
+    }
+}
 
 /// A turn's place in the search index is the next one.
 impl RowInsert for TurnRow {

@@ -11,12 +11,14 @@
 //! | `table`, `rows` | how rows stand in columns; each row, declared once |
 //! | `exchange_rows` | all rows of one exchange, and the plain exchange that they give |
 //! | `access` | the handles, transactions, and the few ways to run a query |
+//! | `derived`, `schema` | what follows from the rest and is not as it should be, and making it again |
 //! | the others | the queries and statements, by what they are about |
 
 mod access;
 mod artifacts;
 mod conversation_pages;
 mod conversations;
+mod derived;
 mod driver;
 mod erase;
 mod exchange_rows;
@@ -26,6 +28,7 @@ mod open;
 mod questions;
 mod recall;
 mod rows;
+mod schema;
 mod search;
 mod settings;
 mod sqlite;
@@ -37,6 +40,7 @@ mod upkeep;
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
+pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
@@ -48,6 +52,7 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
     ThreadTurnRow, TurnRow, WitnessState,
 };
+pub use schema::{SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
 

@@ -50,4 +50,6 @@ pub struct DatabaseSummary {
     pub not_kept: u64,
     /// Where its search indexes are not what they are of; none where they were not looked at.
     pub search: Option<Vec<String>>,
+    /// Where its tables, views, indexes and triggers are not as they are made, in words.
+    pub schema: Vec<String>,
 }

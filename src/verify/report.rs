@@ -301,6 +301,9 @@ pub struct Report {
     /// Where the search indexes of the database are not what they are of, in words. No evidence,
     /// and part of no answer; none where they were not looked at.
     pub search: Option<Vec<String>>,
+    /// Where tables, views, indexes and triggers of the database are not as they are made, in words.
+    /// No evidence, and part of no answer, but no pass either; none where they were not looked at.
+    pub schema: Option<Vec<String>>,
     /// How much of the ledger was checked.
     pub scope: Scope,
     /// Lines before a saved position that were read again, for the sessions that were open there.
@@ -335,9 +338,9 @@ impl Report {
         self.position = None;
     }
 
-    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line
-    /// is signed by nobody. It says nothing about time, uniqueness or whose key (format, section
-    /// 11).
+    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, no line is
+    /// signed by nobody, and the owner's database is made as it should be. It says nothing about
+    /// time, uniqueness or whose key (format, section 11).
     pub fn holds(&self) -> bool {
         let yes = |question| {
             matches!(
@@ -345,7 +348,15 @@ impl Report {
                 QuestionAnswer::Yes | QuestionAnswer::YesSince
             )
         };
-        yes(AuditQuestion::Consistent) && yes(AuditQuestion::Complete) && self.unsigned == 0
+        yes(AuditQuestion::Consistent)
+            && yes(AuditQuestion::Complete)
+            && self.unsigned == 0
+            && self.is_made_as_it_should_be()
+    }
+
+    /// Whether nothing was found of the schema of the owner's database.
+    pub fn is_made_as_it_should_be(&self) -> bool {
+        self.schema.as_ref().is_none_or(Vec::is_empty)
     }
 
     /// Whether its first key is this one, all signatures follow from it, and all that is here holds
@@ -365,6 +376,7 @@ impl Report {
         yes(AuditQuestion::Consistent)
             && yes(AuditQuestion::Complete)
             && self.unsigned == 0
+            && self.is_made_as_it_should_be()
             && !AuditQuestion::ALL.iter().any(no)
     }
 

@@ -73,6 +73,7 @@ impl Checker<'_> {
                 .database
                 .as_ref()
                 .and_then(|found| found.search.clone()),
+            schema: self.database.as_ref().map(|found| found.schema.clone()),
             database: self.database.map(|found| found.words),
             scope: self.start.scope,
             replayed: self.start.replayed,

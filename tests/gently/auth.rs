@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::model_server::{Behaviour, ModelServer};
 
+use crate::unguarded::unguarded;
+
 /// A home in a temporary folder, and the program with nothing of this machine's environment that
 /// matters.
 pub struct Gently {
@@ -416,21 +418,9 @@ fn the_table_of_keys_is_held_against_the_record() {
     gently.ok(&["key", "add", "desk"]);
     gently.ok(&["key", "revoke", "laptop", "--yes"]);
     gently.ok(&["audit", "verify"]);
-    let database = rusqlite::Connection::open(gently.home().join("gently.db")).unwrap();
-    let names: Vec<String> = database
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for name in names {
-        database
-            .execute_batch(&format!("DROP TRIGGER \"{name}\""))
-            .unwrap();
-    }
+    let database = unguarded(gently.home().join("gently.db"));
     database
-        .execute_batch("PRAGMA foreign_keys = OFF; CREATE TABLE aside AS SELECT * FROM auth_key")
+        .execute_batch("CREATE TEMP TABLE aside AS SELECT * FROM auth_key")
         .unwrap();
     for change in [
         "UPDATE auth_key SET revoked_at = NULL",

@@ -9,6 +9,7 @@ use crate::llama;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 use crate::share::{at_terminal, gently};
+use crate::unguarded::unguarded;
 
 fn person(server: &ModelServer) -> Person {
     let mut person = Person::new().under_the_kernel();
@@ -669,20 +670,7 @@ fn a_declared_shape_leaves_the_first_message_as_it_is() {
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
     // A shape that nobody was told is found.
-    let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
-    let triggers: Vec<String> = database
-        .prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'llm_exchange'",
-        )
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for name in triggers {
-        let drop = format!("DROP TRIGGER \"{name}\"");
-        database.execute_batch(&drop).unwrap();
-    }
+    let database = unguarded(person.at("gently.db"));
     let shape = r#"UPDATE llm_exchange SET params = '{"expect":"json",' || substr(params, 2) WHERE seq = 1"#;
     assert_eq!(database.execute(shape, []).unwrap(), 1);
     drop(database);

@@ -1363,3 +1363,28 @@ fn a_title_does_not_outlive_what_it_is_of() {
     assert!(holds(&person, "nothing asked in it"));
     verified(&person);
 }
+
+/// A first conversation makes its home as a first question does; what could not begin makes none.
+#[test]
+fn a_conversation_in_no_home_makes_one() {
+    let person = Person::new();
+    for args in [
+        &["conversation", "new", " "][..],
+        &["conversation", "new", "last"],
+        &["conversation", "new", "Law", "-m", "nobody/knows"],
+    ] {
+        person.gently(args).exits(2);
+        assert!(!person.home().exists(), "{args:?}");
+    }
+    let told = person.gently(&["conversation", "new", "Law"]).exits(0);
+    assert!(
+        told.out.contains("Law") && told.err.contains("gently keeps your records in"),
+        "{told:?}"
+    );
+    let again = person.gently(&["conversation", "new", "Tax"]).exits(0);
+    assert!(!again.err.contains("keeps your records"), "{again:?}");
+    person
+        .gently(&["ask", "--conversation", "Law", "--sight", "How is it?"])
+        .exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+}

@@ -12,6 +12,7 @@ use crate::at_hand::AtHand;
 use crate::calendar_server::{CalendarServer, Manner as Calendar};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::unguarded::unguarded;
 use crate::witness_server::{Manner, WitnessServer};
 
 fn checks(home: &AtHand, extra: &[(&str, &str)]) -> (bool, Vec<(String, String, Option<String>)>) {
@@ -46,7 +47,7 @@ fn state(list: &[(String, String, Option<String>)], name: &str) -> String {
 }
 
 fn sql(home: &AtHand, text: &str) {
-    let database = rusqlite::Connection::open(home.file("gently.db")).unwrap();
+    let database = unguarded(home.file("gently.db"));
     database.execute_batch(text).unwrap();
 }
 
@@ -166,12 +167,7 @@ const CASES: &[Case] = &[
     ),
     (
         "lost row",
-        |home| {
-            sql(
-                home,
-                "PRAGMA foreign_keys = OFF; DROP TRIGGER chat_session_stays; DELETE FROM chat_session WHERE rowid = 1",
-            )
-        },
+        |home| sql(home, "DELETE FROM chat_session WHERE rowid = 1"),
         &[("database", "FAIL")],
     ),
     (
@@ -179,10 +175,30 @@ const CASES: &[Case] = &[
         |home| {
             sql(
                 home,
-                "DROP TRIGGER log_line_is_final; UPDATE log_line SET line = replace(line, 'seq:1', 'seq:2') WHERE n = 5",
+                "UPDATE log_line SET line = replace(line, 'seq:1', 'seq:2') WHERE n = 5",
             )
         },
         &[("log", "FAIL")],
+    ),
+    (
+        "no trigger",
+        |home| sql(home, "DROP TRIGGER chat_turn_stays"),
+        &[("schema", "FAIL"), ("database", "ok"), ("log", "ok")],
+    ),
+    (
+        "lists changed",
+        |home| sql(home, "UPDATE conversation SET turns = turns + 1"),
+        &[("lists", "FAIL"), ("schema", "ok"), ("database", "ok")],
+    ),
+    (
+        "index without a text",
+        |home| {
+            sql(
+                home,
+                "INSERT INTO turn_fts (rowid, content) VALUES (77, 'of nobody')",
+            )
+        },
+        &[("lists", "FAIL"), ("schema", "ok")],
     ),
     (
         "log cut",
@@ -309,6 +325,8 @@ fn a_whole_home_passes() {
         "modes",
         "config",
         "database",
+        "schema",
+        "lists",
         "log",
         "ledger",
         "writer",

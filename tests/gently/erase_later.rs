@@ -10,6 +10,7 @@ use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::{both, open, signer};
 use crate::person::Person;
+use crate::unguarded::unguarded;
 
 /// Three questions of one conversation, each of which sees the earlier ones, beside a note.
 fn three() -> (Person, ModelServer) {
@@ -31,23 +32,7 @@ fn three() -> (Person, ModelServer) {
 
 /// The database of a home, without what keeps a program from changing evidence.
 pub fn freed(person: &Person) -> Connection {
-    let database = Connection::open(person.at("gently.db")).unwrap();
-    let names: Vec<String> = database
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for name in names {
-        database
-            .execute_batch(&format!("DROP TRIGGER {name}"))
-            .unwrap();
-    }
-    database
-        .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 10000")
-        .unwrap();
-    database
+    unguarded(person.at("gently.db"))
 }
 
 fn one(database: &Connection, sql: &str) -> Value {

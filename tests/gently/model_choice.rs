@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
+use crate::unguarded::unguarded;
 
 /// Loopback, the discard port: nobody listens there.
 pub const NOBODY: &str = "http://127.0.0.77:9";
@@ -456,11 +457,9 @@ fn tokens_and_cost_are_recorded_and_shown() {
     assert!(!ran.err.contains("tokens"), "{}", ran.err);
     verified(&home);
     // The cost is part of what the ledger commits to.
-    let store = rusqlite::Connection::open(home.join("gently.db")).unwrap();
+    let store = unguarded(home.join("gently.db"));
     store
-        .execute_batch(
-            "DROP TRIGGER llm_exchange_outcome_is_final; UPDATE llm_exchange SET cost_micro = 1 WHERE cost_micro = 18",
-        )
+        .execute_batch("UPDATE llm_exchange SET cost_micro = 1 WHERE cost_micro = 18")
         .unwrap();
     drop(store);
     assert_eq!(gently(&home, &[], &["audit", "verify"]).code, 1);

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use crate::at_hand::AtHand;
 use crate::recorder::{Rig, anchor, at, copy_all, denied, fill, overwrite, turn, wait};
+use crate::unguarded::unguarded;
 
 /// A closed session on one branch, an open one on another, and a checkpoint between: made once,
 /// copied often.
@@ -394,21 +395,7 @@ fn what_is_lost_comes_back_as_it_was_without_the_signing_key() {
 
 /// The database as its owner may change it, past the triggers that stop honest programs.
 fn sql(rig: &Rig, change: impl Fn(&Connection)) {
-    let database = Connection::open(rig.root().join("gently.db")).unwrap();
-    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
-    let triggers: Vec<String> = database
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for name in triggers {
-        database
-            .execute_batch(&format!("DROP TRIGGER {name}"))
-            .unwrap();
-    }
-    change(&database);
+    change(&unguarded(rig.root().join("gently.db")));
 }
 
 fn executed(rig: &Rig, statement: &str) {

@@ -42,6 +42,14 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
             .unwrap()
             .execute_batch(sql)
             .unwrap();
+        let brief = person.gently(&["audit", "verify"]).exits(0).out;
+        assert!(
+            brief
+                .lines()
+                .take(8)
+                .any(|line| line.contains("search: ") && line.contains("gently audit rebuild")),
+            "{sql}: {brief}"
+        );
         let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
         assert!(
             report.contains(said) && report.contains("no evidence"),

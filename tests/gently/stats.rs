@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::unguarded::unguarded;
 
 fn person() -> (Person, ModelServer) {
     let server = ModelServer::script(vec![
@@ -25,15 +26,6 @@ fn person() -> (Person, ModelServer) {
     person.gently(&["ask", "Will this fail?"]).exits(2);
     person.gently(&["ask", ""]).exits(1);
     (person, server)
-}
-
-/// The database without what keeps its evidence from being changed.
-fn unguarded(person: &Person) -> rusqlite::Connection {
-    let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
-    let all = "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'";
-    let drops: String = database.query_row(all, [], |row| row.get(0)).unwrap();
-    database.execute_batch(&drops).unwrap();
-    database
 }
 
 #[test]
@@ -140,7 +132,7 @@ fn groups_add_up_and_a_gap_is_no_zero() {
         .find(|group| group["name"] == "observer");
     assert_eq!(observer.unwrap()["prompt_tokens"], Value::Null);
     // Two days in between are null, and older ones are left out by --since.
-    let database = unguarded(&person);
+    let database = unguarded(person.at("gently.db"));
     database
         .execute("UPDATE llm_exchange SET created_at = created_at - 3 * 86400, answered_at = answered_at - 3 * 86400 WHERE seq = 1", [])
         .unwrap();
@@ -176,7 +168,7 @@ fn groups_add_up_and_a_gap_is_no_zero() {
 #[test]
 fn a_picture_is_a_new_file_and_names_in_it_are_text() {
     let (person, _server) = person();
-    let database = unguarded(&person);
+    let database = unguarded(person.at("gently.db"));
     let hostile =
         "UPDATE llm_exchange SET model = 'openai/<script>alert(1)</script>&\"''' WHERE seq = 1";
     assert_eq!(database.execute(hostile, []).unwrap(), 1);

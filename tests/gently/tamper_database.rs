@@ -29,6 +29,7 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 use crate::recorder::copy_all;
 use crate::second::both;
+use crate::unguarded::unguarded;
 
 /// Columns whose change is no change of evidence, each with the reason; `*` is all of a table.
 const FREE: &[(&str, &str, &str)] = &[
@@ -294,18 +295,11 @@ struct Database(Connection);
 impl Database {
     /// For writing: no trigger, no check stands in the way of who can change the file.
     fn open(path: &Path) -> Self {
-        let connection = Connection::open(path).unwrap();
+        let connection = unguarded(path);
         connection
-            .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
+            .execute_batch("PRAGMA ignore_check_constraints = ON;")
             .unwrap();
-        let database = Database(connection);
-        for trigger in database.names("SELECT name FROM sqlite_master WHERE type = 'trigger'") {
-            database
-                .0
-                .execute_batch(&format!("DROP TRIGGER {trigger}"))
-                .unwrap();
-        }
-        database
+        Database(connection)
     }
 
     fn names(&self, sql: &str) -> Vec<String> {

@@ -6,6 +6,8 @@ use rusqlite::Connection;
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::recorder::{Rig, anchor, answer, at, prompt, turn, wait};
+use crate::unguarded::unguarded;
 
 /// A turn that nobody said.
 const PLANTED: &str = "A planted zygomorph speaks of the disk";
@@ -187,7 +189,38 @@ fn a_changed_text_is_not_handed_on() {
         );
     };
     put(forged, &hash);
-    person.gently(&["show", "last"]).exits(1);
+    let lines = person.log().len();
+    for (code, args) in [
+        (1, &["show", "last"][..]),
+        (1, &["show", "last", "--full"]),
+        (2, &["share", "last", "--yes", "--out", "shared.json"]),
+        (2, &["audit", "open", "last", "--out", "opened.json"]),
+        (
+            2,
+            &[
+                "audit",
+                "open",
+                "last",
+                "--role",
+                "exchange",
+                "--out",
+                "opened.json",
+            ],
+        ),
+    ] {
+        let told = person.gently(args).exits(code);
+        let said = format!("{}{}", told.out, told.err).replace('\n', " ");
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let said = words.join(" ");
+        assert!(
+            said.contains("another than what was recorded") && said.contains("gently audit verify"),
+            "{args:?}: {told:?}"
+        );
+        assert!(!said.contains("without its secrets"), "{args:?}: {told:?}");
+    }
+    assert_eq!(person.log().len(), lines, "nothing was opened");
+    let changed = person.gently(&["show", "last", "--json"]).exits(1).json();
+    assert_ne!(changed["changed"], serde_json::json!([]));
     for args in [
         &["conversation", "show", "last"][..],
         &["conversation", "show", "last", "-o", "md"],
@@ -236,4 +269,304 @@ fn a_changed_text_is_not_handed_on() {
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
     person.gently(&["conversation", "show", "last"]).exits(0);
+}
+
+/// A home with two conversations, a project, a fact, something erased, and settings that changed.
+fn full_home() -> (Person, ModelServer) {
+    let (person, server) = home();
+    for args in [
+        &["fact", "add", "The disk is mirrored."][..],
+        &["project", "new", "Travel"],
+        &["conversation", "rename", "last", "Disks"],
+        &["conversation", "move", "last", "Travel"],
+        &["config", "set", "session.idle_minutes", "31"],
+        &["note", "add", "The disk hums."],
+    ] {
+        person.gently(args).exits(0);
+    }
+    (person, server)
+}
+
+/// What is derived, changed by hand: the column of JSON that counts it, how many it is, the words of a
+/// rebuild, whether the verifier finds a row, and the change.
+const DERIVED: [(&str, u64, &str, bool, &str); 13] = [
+    (
+        "conversations",
+        1,
+        "1 row of conversations",
+        true,
+        "UPDATE conversation SET turns = turns + 5",
+    ),
+    (
+        "conversations",
+        1,
+        "1 row of conversations",
+        true,
+        "DELETE FROM conversation",
+    ),
+    (
+        "conversations",
+        1,
+        "1 row of conversations",
+        true,
+        "UPDATE conversation SET thread_id = 'nobody'",
+    ),
+    (
+        "conversations",
+        1,
+        "1 row of conversations",
+        true,
+        "UPDATE conversation SET title_line = NULL, project = NULL, state = 'archived'",
+    ),
+    (
+        "projects",
+        1,
+        "1 row of projects",
+        true,
+        "INSERT INTO project VALUES ('project:000009', 1, 1, 'open')",
+    ),
+    (
+        "projects",
+        1,
+        "1 row of projects",
+        true,
+        "UPDATE project SET state = 'retired'",
+    ),
+    (
+        "erased",
+        1,
+        "1 row of what is erased",
+        true,
+        "DELETE FROM tombstone_id",
+    ),
+    (
+        "items",
+        1,
+        "1 row of facts, notes, decisions and intents",
+        true,
+        "UPDATE continuity_item SET state = 'ratified' WHERE kind = 'fact'",
+    ),
+    (
+        "items",
+        2,
+        "2 rows of facts, notes, decisions and intents",
+        true,
+        "DELETE FROM continuity_item",
+    ),
+    (
+        "settings",
+        1,
+        "1 row of what is noted of settings",
+        true,
+        "UPDATE setting_state SET line = line - 1",
+    ),
+    (
+        "indexed",
+        1,
+        "1 entry of the search index",
+        false,
+        "INSERT INTO turn_fts (turn_fts, rowid, content)
+           SELECT 'delete', n, content FROM chat_turn WHERE content LIKE 'And what of%'",
+    ),
+    (
+        "indexed",
+        1,
+        "1 entry of the search index",
+        false,
+        "INSERT INTO turn_fts (rowid, content) VALUES (77, 'a zygomorph')",
+    ),
+    (
+        "indexed",
+        1,
+        "1 entry of the search index",
+        false,
+        "INSERT INTO continuity_fts (rowid, text) VALUES (99, 'a zygomorph')",
+    ),
+];
+
+/// Each is said by the verifier and by doctor, and a rebuild makes it again, once.
+#[test]
+fn what_is_derived_is_made_again_when_somebody_changed_it() {
+    let (person, _server) = full_home();
+    person.gently(&["audit", "verify"]).exits(0);
+    let lists = |person: &Person| {
+        let told = person.gently(&["doctor", "--json"]).json();
+        let checks = told["checks"].as_array().unwrap();
+        let of = |name| checks.iter().find(|check| check["check"] == name).unwrap();
+        assert_eq!(of("schema")["state"], "ok");
+        of("lists").clone()
+    };
+    assert_eq!(lists(&person)["state"], "ok");
+    let lines = person.log().len();
+    for (column, count, words, is_row, change) in DERIVED {
+        edit(&person, change);
+        let told = person.gently(&["audit", "verify"]);
+        assert_eq!(told.code, i32::from(is_row), "{change}: {told:?}");
+        let begins: Vec<&str> = told.out.lines().take(8).collect();
+        assert!(
+            is_row || begins.iter().any(|line| line.contains("search: ")),
+            "{change}: {told:?}"
+        );
+        let check = lists(&person);
+        assert_eq!(
+            (&check["state"], &check["mend"]),
+            (&"FAIL".into(), &"gently audit rebuild".into()),
+            "{change}: {check}"
+        );
+        let dry = ["audit", "rebuild", "--dry-run"];
+        let would = person.gently(&dry).exits(1);
+        assert!(
+            would.out.contains(&format!("would restore: {words}")),
+            "{change}: {would:?}"
+        );
+        let would = person.gently(&[&dry[..], &["--json"]].concat());
+        let would = would.exits(1).json();
+        assert_eq!(would["lost"]["derived"][column], count, "{change}: {would}");
+        let told = person.gently(&["audit", "rebuild"]).exits(0);
+        assert!(
+            told.out.contains(&format!("restored: {words}")),
+            "{change}: {told:?}"
+        );
+        let again = person.gently(&["audit", "rebuild"]).exits(0);
+        assert!(again.out.contains("nothing to do"), "{change}: {again:?}");
+        let report = person.verified();
+        assert_eq!(
+            (&report["findings"], &report["search"]),
+            (&serde_json::json!([]), &serde_json::json!([])),
+            "{change}"
+        );
+        assert_eq!(lists(&person)["state"], "ok", "{change}");
+    }
+    assert_eq!(person.log().len(), lines, "nothing of it is a record");
+    person.gently(&["search", "zygomorph"]).exits(1);
+    person.gently(&["search", "what"]).exits(0);
+    let shown = person
+        .gently(&["conversation", "list", "--project", "Travel"])
+        .exits(0);
+    assert!(shown.out.contains("Disks"), "{shown:?}");
+}
+
+/// Which words an entry has is compared by a rebuild alone, which reads all texts.
+#[test]
+fn an_entry_with_other_words_is_made_again() {
+    let (person, _server) = home();
+    let n = "(SELECT max(n) FROM chat_turn)";
+    edit(
+        &person,
+        &format!(
+            "INSERT INTO turn_fts (turn_fts, rowid, content) SELECT 'delete', n, content FROM chat_turn WHERE n = {n};
+             INSERT INTO turn_fts (rowid, content) VALUES ({n}, 'a zygomorph')"
+        ),
+    );
+    let told = person.gently(&["audit", "rebuild"]).exits(0);
+    assert!(told.out.contains("1 entry of the search index"), "{told:?}");
+    let again = person.gently(&["audit", "rebuild"]).exits(0);
+    assert!(again.out.contains("nothing to do"), "{again:?}");
+    let found: i64 = person
+        .database()
+        .query_row(
+            "SELECT count(*) FROM turn_fts WHERE turn_fts MATCH 'zygomorph'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(found, 0);
+}
+
+/// Tags of settings that somebody changed are other settings: the next record says which.
+#[test]
+fn a_changed_tag_of_a_setting_is_put_on_record() {
+    let (person, _server) = full_home();
+    edit(
+        &person,
+        "UPDATE setting_tag SET tag = lower(hex(randomblob(32))) WHERE name = 'model.default'",
+    );
+    person.gently(&["audit", "verify"]).exits(1);
+    person.gently(&["audit", "rebuild"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["note", "add", "It is so."]).exits(0);
+    let changed: String = person
+        .database()
+        .query_row(
+            "SELECT json_extract(document, '$.content.changed') FROM artifact
+              WHERE kind = 'config_reload' ORDER BY line DESC LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(changed, r#"["model.default"]"#);
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// Two questions that waited at once: each answer stands behind both, so that only the lines say which
+/// of them came first.
+#[test]
+fn answers_with_each_others_numbers_are_found() {
+    let rig = Rig::told(async |rig, recorder| {
+        let session = recorder.open_session(rig.terms(), anchor(829_604), at(2));
+        let session = session.await.unwrap();
+        let one = prompt(recorder, &session, "one?", at(3)).await.unwrap();
+        let two = prompt(recorder, &session, "two?", at(3)).await.unwrap();
+        answer(recorder, two, at(4)).await.unwrap();
+        answer(recorder, one, at(4)).await.unwrap();
+    });
+    let swap = "UPDATE chat_turn SET n = 7000 WHERE n = 3; UPDATE chat_turn SET n = 3 WHERE n = 4;
+                UPDATE chat_turn SET n = 4 WHERE n = 7000";
+    let database = unguarded(rig.root().join("gently.db"));
+    database.execute_batch(swap).unwrap();
+    let report = rig.report();
+    let places: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|finding| finding.place.as_str())
+        .collect();
+    assert_eq!(places, ["database, chat_turn with the number 4"]);
+    database.execute_batch(swap).unwrap();
+    rig.assert_sound("as it was");
+}
+
+/// What was asked at once and is taken over from the ledger has its numbers in the order of its lines,
+/// as if it had been recorded here.
+#[test]
+fn what_is_taken_over_is_numbered_in_the_order_of_its_lines() {
+    let rig = Rig::told(async |rig, recorder| {
+        let session = recorder.open_session(rig.terms(), anchor(829_604), at(2));
+        turn(recorder, &session.await.unwrap(), "before?", at(3))
+            .await
+            .unwrap();
+    });
+    let older = rig.copy();
+    let recorder = rig.recorder(at(5));
+    wait(async {
+        let known = rig.open_sessions().remove(0);
+        let other = recorder.open_session(rig.terms(), anchor(829_604), at(6));
+        let other = other.await.unwrap();
+        let one = prompt(&recorder, &known, "one?", at(6)).await.unwrap();
+        let two = prompt(&recorder, &other, "two?", at(6)).await.unwrap();
+        let three = prompt(&recorder, &known, "three?", at(6)).await.unwrap();
+        // Two wait when the database is lost, in the other order of their sessions as well.
+        for (session, text) in [(&known, "four?"), (&other, "five?"), (&known, "six?")] {
+            drop(prompt(&recorder, session, text, at(7)).await.unwrap());
+        }
+        for one in [three, two, one] {
+            answer(&recorder, one, at(8)).await.unwrap();
+        }
+    });
+    drop(recorder);
+    for part in ["gently.db", "gently.db-wal", "gently.db-shm"] {
+        let _ = std::fs::remove_file(rig.root().join(part));
+        let old = older.root().join(part);
+        if old.exists() {
+            std::fs::copy(old, rig.root().join(part)).unwrap();
+        }
+    }
+    let person = Person::new();
+    let mut adopt = person.command(&["audit", "adopt", "--own"]);
+    crate::person::run(adopt.env("GENTLY_HOME", rig.root())).exits(0);
+    let findings = rig.report().findings;
+    // Of those that wait nobody knows what became of them.
+    let rows = findings
+        .iter()
+        .filter(|finding| finding.place.starts_with("database"));
+    assert_eq!(rows.count(), 0, "{findings:#?}");
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::unguarded::unguarded;
 
 /// What nobody else writes.
 const PROMPT: &str = "Restart nginx, and tell nobody of project quetzalcoatl";
@@ -405,11 +406,10 @@ fn switching_holds_from_that_turn_on_and_the_ledger_says_since_when() {
 fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back() {
     let kept = Person::new();
     kept.ask("one");
-    let database = rusqlite::Connection::open(kept.at("gently.db")).unwrap();
+    let database = unguarded(kept.at("gently.db"));
     database
         .execute_batch(
-            "DROP TRIGGER llm_exchange_is_final;
-             UPDATE chat_turn SET content = NULL;
+            "UPDATE chat_turn SET content = NULL;
              UPDATE llm_exchange SET context_bundle_json = NULL, user_text_commitment = prompt_commitment;",
         )
         .unwrap();
@@ -435,11 +435,9 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
     let mut changed = Person::new();
     changed.set("GENTLY_STORE_CONTENT", "none");
     changed.ask("one");
-    let database = rusqlite::Connection::open(changed.at("gently.db")).unwrap();
+    let database = unguarded(changed.at("gently.db"));
     database
-        .execute_batch(
-            "DROP TRIGGER llm_exchange_outcome_is_final; UPDATE llm_exchange SET completion_tokens = 7",
-        )
+        .execute_batch("UPDATE llm_exchange SET completion_tokens = 7")
         .unwrap();
     let report = changed.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::person::{Person, Ran};
 use crate::pty::on_terminal;
+use crate::unguarded::unguarded;
 
 /// Lines below a verdict.
 const MOST: usize = 8;
@@ -219,21 +220,7 @@ fn what_is_shown_is_held_against_its_line_and_its_document() {
         "DELETE FROM chat_turn WHERE speaker <> 'user'",
     ] {
         let person = asked();
-        let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
-        let names: Vec<String> = database
-            .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-            .unwrap()
-            .query_map([], |row| row.get(0))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
-        for name in names {
-            database
-                .execute_batch(&format!("DROP TRIGGER \"{name}\""))
-                .unwrap();
-        }
-        let free = "PRAGMA foreign_keys = OFF";
-        database.execute_batch(free).unwrap();
+        let database = unguarded(person.at("gently.db"));
         database.execute_batch(change).unwrap();
         let shown = person.gently(&["show", "last"]).exits(1);
         let status = shown.out.lines().last().unwrap();

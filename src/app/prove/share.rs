@@ -15,11 +15,13 @@ use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::opening::{
-    NewOpening, OpenTextsError, OpeningRequest, PlannedOpening, TurnText, open_planned, plan,
+    CHANGED_ANSWER, CHANGED_QUESTION, NewOpening, OpenTextsError, OpeningRequest, PlannedOpening,
+    TurnText, open_planned, plan, why_gone,
 };
 use super::revealed;
 use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::OpenHome;
+use crate::app::look::show;
 
 /// The page, with places for what is put in.
 const PAGE: &str = include_str!("../../../genesis/share.html");
@@ -235,7 +237,7 @@ fn shared(
 ) -> Result<Result<SharedTurn, String>, OpenTextsError> {
     let store = &opened.store;
     let Some(salt) = &exchange.salt else {
-        return Ok(Err("its texts were erased, or never kept".to_owned()));
+        return Ok(Err(why_gone(store, &exchange)?));
     };
     let opens = |role, text: &str, commitment| {
         commit(opened.genesis.commitments, salt, role, text.as_bytes()) == commitment
@@ -244,12 +246,10 @@ fn shared(
         Ok(store.turn(id)?.and_then(|turn| turn.content))
     };
     let Some(question) = text(exchange.turn_user)? else {
-        return Ok(Err("its question is not kept".to_owned()));
+        return Ok(Err(why_gone(store, &exchange)?));
     };
     if !opens(Role::Prompt, &question, exchange.prompt_commitment) {
-        return Ok(Err(
-            "the question that is stored is not the one on record: gently audit verify".to_owned(),
-        ));
+        return Ok(Err(CHANGED_QUESTION.to_owned()));
     }
     let outcome = exchange.outcome.as_ref();
     let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
@@ -261,12 +261,15 @@ fn shared(
     let answer = answered.and_then(|outcome| outcome.turn_aurora);
     let answer = answer.map(text).transpose()?.flatten();
     if answered.is_some() && answer.is_none() {
-        return Ok(Err("its answer is not kept".to_owned()));
+        return Ok(Err(why_gone(store, &exchange)?));
     }
     let committed = answered.and_then(|outcome| outcome.response_commitment);
     if let (Some(answer), Some(committed)) = (&answer, committed)
         && !opens(Role::Response, answer, committed)
     {
+        if !show::changed(store, &exchange)?.is_empty() {
+            return Ok(Err(CHANGED_ANSWER.to_owned()));
+        }
         return Ok(Err(
             "its answer was stored without its secrets, and on record is what came: nothing opens that"
                 .to_owned(),

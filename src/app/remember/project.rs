@@ -91,10 +91,9 @@ pub fn find(store: &ReadStore, text: &str) -> Result<ProjectDetails, OpenHomeErr
     {
         return Ok(found);
     }
-    let all = all(store)?.into_iter();
-    let mut found: Vec<ProjectDetails> = all
-        .filter(|project| project.name.as_deref() == Some(typed))
-        .collect();
+    let rows = store.projects_named(typed, u32::MAX)?.into_iter();
+    let found = rows.map(|row| with_name(store, row));
+    let mut found: Vec<ProjectDetails> = found.collect::<Result<_, StoreError>>()?;
     if found.len() > 1 {
         let is_open = |project: &ProjectDetails| project.row.state == ProjectState::Open;
         let open = found.iter().filter(|project| is_open(project)).count();

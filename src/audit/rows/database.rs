@@ -192,12 +192,14 @@ impl<'c> RowCheck<'c> {
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;
         let search = self.check_search()?;
+        let schema = self.rows(self.store.schema_faults())?.unwrap_or_default();
         self.check_threads()?;
         Ok(Some(DatabaseSummary {
             words: self.counts.to_string(),
             erased: self.counts.erased,
             not_kept: self.counts.not_kept,
             search,
+            schema: schema.iter().map(ToString::to_string).collect(),
         }))
     }
 

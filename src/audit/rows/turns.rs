@@ -11,35 +11,34 @@ const MOST: usize = 20;
 #[derive(Default)]
 struct TurnOrder {
     count: u64,
-    /// The line of the newest question so far.
-    newest: Option<u64>,
-    /// Numbers of turns that stand before what they follow.
+    /// The line that the turn before was recorded with.
+    before: Option<u64>,
+    /// Numbers of turns that stand behind what was recorded later.
     misplaced: Vec<u64>,
 }
 
 impl TurnOrder {
-    /// Questions are numbered in the order of their lines, and an answer behind its question.
-    fn take(&mut self, (n, line, by_user): (u64, u64, bool)) {
+    /// Turns are numbered in the order of their lines: a question by that of its prompt, an answer by
+    /// that of its exchange's outcome. A turn of no exchange has none.
+    fn take(&mut self, n: u64, line: Option<u64>) {
         self.count += 1;
-        let follows = match by_user {
-            true => self.newest.is_none_or(|newest| newest < line),
-            false => self.newest.is_some_and(|newest| newest >= line),
-        };
-        if !follows && self.misplaced.len() < MOST {
+        if line.is_none() {
+            return;
+        }
+        if line <= self.before && self.misplaced.len() < MOST {
             self.misplaced.push(n);
         }
-        if by_user {
-            self.newest = self.newest.max(Some(line));
-        }
+        self.before = line;
     }
 }
 
 impl RowCheck<'_> {
-    /// No turn is there beside those of exchanges, which were all looked at before.
+    /// No turn is there beside those of exchanges, which were all looked at before, and each has its
+    /// number behind those that were recorded before it.
     pub fn check_turn_places(&mut self) -> Result<(), VerifyError> {
         let mut order = TurnOrder::default();
-        let read = self.store.each_turn_place(&mut |place| {
-            order.take(place);
+        let read = self.store.each_turn_place(&mut |n, line| {
+            order.take(n, line);
             Ok(())
         });
         if self.rows(read)?.is_none() {
@@ -59,7 +58,7 @@ impl RowCheck<'_> {
         }
         for n in order.misplaced {
             let place = format!("chat_turn with the number {n}");
-            let expected = "numbers in the order of recording, an answer behind its question";
+            let expected = "numbers in the order of the lines that turns were recorded with";
             self.fault(None, place, expected, "another order");
         }
         Ok(())

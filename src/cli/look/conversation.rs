@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::look::conversation::{
     ConversationList, ConversationPage, ListRequest, ListedConversation, Message, MissingText,
-    PageRequest, archive, begin, delete, export, list, messages, move_to, plan_deletion, rename,
-    restore,
+    PageRequest, archive, begin, check_begin, delete, export, list, messages, move_to,
+    plan_deletion, rename, restore,
 };
 use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::short_uuids;
@@ -29,6 +29,7 @@ use crate::view::look::conversation::{
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
+use crate::cli::set_up::init;
 use crate::cli::{
     NEGATIVE, Notices, could_not, json_line, present, present_as_is, present_or_tell, program,
     refusal, say,
@@ -178,9 +179,21 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
             consent,
         } => return erase_all(&which.id, reason.as_deref(), consent, json).await,
         ConversationCommand::New { title, model } => {
-            let opened = open::open_home()?;
-            let begun = begin(&opened, &title, model.as_deref(), &notice).await?;
-            return Ok(print_titled(&begun, json));
+            let path = open::home_path()?;
+            if !path.exists() {
+                check_begin(&title, model.as_deref(), &path).await?;
+            }
+            // A home is made for it, as for a first question.
+            let (home, is_new) = open::home_or_new()?;
+            let opened = OpenHome::open(home)?;
+            if is_new {
+                init::welcome(&opened.home, &opened.config, &told);
+            }
+            let begun = begin(&opened, &title, model.as_deref(), &notice).await;
+            if is_new {
+                open::close_and_note(opened);
+            }
+            return Ok(print_titled(&begun?, json));
         }
         ConversationCommand::Rename { which, title } => {
             let renamed = rename(&open::open_home()?, &which.id, &title, &notice).await?;

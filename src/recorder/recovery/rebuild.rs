@@ -1,4 +1,5 @@
-//! Restoring a lost log or ledger from the database, where nothing contradicts it.
+//! Restoring a lost log or ledger from the database, where nothing contradicts it; and what the
+//! database derives from itself.
 //!
 //! The database holds every line, every commit with its signature and every file of one, so nothing
 //! here asks the signing key; the `recover` line is signed by the next writer. First everything is
@@ -15,6 +16,8 @@
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
+//! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
+//! | a view, an index or a trigger that is not as this build makes it | made again, one too many is taken away |
 //! | anything else | refused: [`Contradiction`] |
 
 use std::path::{Path, PathBuf};
@@ -24,10 +27,11 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{LedgerHead, Store};
+use crate::store::{DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
 
 use super::restored;
 use crate::recorder::batch::transaction;
+use crate::recorder::entries::erase;
 use crate::recorder::lock::{WAIT, WriterLock};
 use crate::recorder::{CHECKPOINT, Paths, RecorderError, apply, unwatched};
 
@@ -69,6 +73,12 @@ pub struct MissingParts {
     pub commits: u64,
     /// Refs that are missing, torn or behind.
     pub refs: Vec<String>,
+    /// Derived rows and search indexes of the database that are not what turns, artifacts and texts
+    /// give.
+    pub derived: DerivedFaults,
+    /// Tables, views, indexes and triggers of the database that are not as this build makes them;
+    /// tables stay as they are.
+    pub schema: Vec<SchemaDifference>,
     /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their
     /// new names.
     pub aside: Vec<PathBuf>,
@@ -166,8 +176,11 @@ impl<'a> LockedHome<'a> {
 pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
     let home = LockedHome::open(paths)?;
     let (log, ledger) = home.look()?;
+    let schema = home.store.schema_faults()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
+        derived: derived_unless(!schema.is_empty(), home.store.all_derived_faults())?,
+        schema,
         ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
@@ -175,7 +188,20 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
     Ok(lost)
 }
 
-/// Restores what is lost of log and ledger, and logs `recover` when anything was missing.
+/// What of derived rows is not as it should be; where views are others (`is_another`) it need not be
+/// readable before those are made again.
+fn derived_unless(
+    is_another: bool,
+    faults: Result<DerivedFaults, StoreError>,
+) -> Result<DerivedFaults, StoreError> {
+    match faults {
+        Err(StoreError::Query { .. }) if is_another => Ok(DerivedFaults::default()),
+        faults => faults,
+    }
+}
+
+/// Restores what is lost of log and ledger, and logs `recover` when anything was missing; then makes
+/// again what the database derives from itself, which is no record.
 ///
 /// `now` is the time of that line. Durable on return. The error is [`RecorderError::Differ`] where
 /// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
@@ -192,6 +218,9 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     if lost.checkpoint {
         apply::put_checkpoint(&home.head, paths)?;
     }
+    lost.schema = home.store.make_schema_again()?;
+    lost.derived = home.store.derive_again()?;
+    erase::finish(&mut home.store)?;
     let applied = apply::all_applied(&home.head);
     if home.head.applied != applied {
         home.sync_all()?;

@@ -3,6 +3,7 @@
 mod beginnings;
 mod evidence;
 mod marks;
+mod schema;
 mod search;
 
 use std::ops::ControlFlow;
@@ -14,11 +15,11 @@ use refinery::{Migration, Runner};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
-use super::StoreError;
 use super::driver::{
     Driver, EachRow, IndexMatch, ResultRow, SearchIndex, SearchQuery, SearchTerm, SqlValue,
     TextCheck, TextQuery, TextSpan, TransactionMode,
 };
+use super::{SchemaDifference, StoreError};
 use beginnings::WordCheck;
 
 /// How long a locked database is waited for.
@@ -486,6 +487,26 @@ impl Driver for Sqlite {
 
     fn search_faults(&self, index: SearchIndex, most: u32) -> Result<Vec<String>, StoreError> {
         self.differences(index, most)
+    }
+
+    fn count_search_faults(&self, index: SearchIndex) -> Result<u64, StoreError> {
+        self.count_differences(index)
+    }
+
+    fn has_words_of_texts(&self, index: SearchIndex) -> Result<bool, StoreError> {
+        self.compare_words(index)
+    }
+
+    fn index_again(&self, index: SearchIndex) -> Result<(), StoreError> {
+        self.rebuild_words(index)
+    }
+
+    fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError> {
+        Sqlite::schema_faults(self)
+    }
+
+    fn make_schema_again(&self) -> Result<(), StoreError> {
+        Sqlite::make_schema_again(self)
     }
 
     fn copy_to(&self, path: &Path) -> Result<(), StoreError> {

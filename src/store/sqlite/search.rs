@@ -220,33 +220,80 @@ impl Sqlite {
         index: SearchIndex,
         most: u32,
     ) -> Result<Vec<String>, StoreError> {
-        let Fts {
-            table,
-            texts,
-            number,
-            names: (of, numbers),
-            ..
-        } = fts(index);
+        let (of, numbers) = fts(index).names;
+        let limited = |sql: String| format!("{sql} LIMIT ?1");
         let mut faults = numbered(
             self.connection(),
-            &format!(
-                "SELECT {number} FROM {texts}
-                  WHERE NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) LIMIT ?1"
-            ),
+            &limited(without_entry(index)),
             most,
             &format!("the search index of {of} has no entry for the text of {numbers}"),
         )?;
         faults.extend(numbered(
             self.connection(),
-            &format!(
-                "SELECT id FROM {table}_docsize
-                  WHERE NOT EXISTS (SELECT 1 FROM {texts} WHERE {number} = id) LIMIT ?1"
-            ),
+            &limited(without_text(index)),
             most,
             &format!("the search index of {of} has an entry without a text, for {numbers}"),
         )?);
         Ok(faults)
     }
+
+    /// How many of both there are.
+    pub(super) fn count_differences(&self, index: SearchIndex) -> Result<u64, StoreError> {
+        let (entry, text) = (without_entry(index), without_text(index));
+        let sql =
+            format!("SELECT (SELECT count(*) FROM ({entry})) + (SELECT count(*) FROM ({text}))");
+        self.connection()
+            .query_row(&sql, [], |row| row.get::<_, u32>(0))
+            .map(u64::from)
+            .map_err(failed("compare the search indexes"))
+    }
+
+    /// Whether the words in an index are those of its texts: FTS5's own check, with the texts.
+    pub(super) fn compare_words(&self, index: SearchIndex) -> Result<bool, StoreError> {
+        let table = fts(index).table;
+        let sql = format!("INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)");
+        match self.batch("compare the words of a search index", &sql) {
+            Ok(()) => Ok(true),
+            // So it says that they are others.
+            Err(StoreError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an index again from the texts that are there.
+    pub(super) fn rebuild_words(&self, index: SearchIndex) -> Result<(), StoreError> {
+        let table = fts(index).table;
+        let sql = format!("INSERT INTO {table} ({table}) VALUES ('rebuild')");
+        self.batch("make a search index again", &sql)
+    }
+}
+
+/// The numbers of texts that have no entry.
+fn without_entry(index: SearchIndex) -> String {
+    let Fts {
+        table,
+        texts,
+        number,
+        ..
+    } = fts(index);
+    format!(
+        "SELECT {number} FROM {texts}
+          WHERE NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number})"
+    )
+}
+
+/// The numbers of entries that no text belongs to.
+fn without_text(index: SearchIndex) -> String {
+    let Fts {
+        table,
+        texts,
+        number,
+        ..
+    } = fts(index);
+    format!(
+        "SELECT id FROM {table}_docsize
+          WHERE NOT EXISTS (SELECT 1 FROM {texts} WHERE {number} = id)"
+    )
 }
 
 /// The numbers that a query finds, each behind what is said of it.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::app::keep::rebuild::RebuildResult;
 use crate::recorder::{Contradiction, MissingParts};
+use crate::store::DerivedFaults;
 
 use crate::view::prove::report::VerdictView;
 
@@ -36,6 +37,43 @@ pub struct MissingPartsView {
     pub commits: u64,
     /// Refs that are lost.
     pub refs: Vec<String>,
+    /// What the database derives from itself and is not as it should be.
+    pub derived: DerivedFaultsView,
+    /// Views, indexes and triggers that are not as this build makes them, each as a sentence.
+    pub schema: Vec<String>,
+    /// The same of tables: they stay as they are.
+    pub tables: Vec<String>,
+}
+
+/// Rows and entries of search indexes that are not what turns, artifacts and texts give.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DerivedFaultsView {
+    /// Rows of facts, notes, decisions and intents.
+    pub items: u64,
+    /// Rows of conversations.
+    pub conversations: u64,
+    /// Rows of projects.
+    pub projects: u64,
+    /// Names of what is erased.
+    pub erased: u64,
+    /// 1 where what is noted of settings is another.
+    pub settings: u64,
+    /// Entries of search indexes.
+    pub indexed: u64,
+}
+
+impl DerivedFaultsView {
+    /// Of what was found.
+    pub fn of(faults: &DerivedFaults) -> Self {
+        DerivedFaultsView {
+            items: faults.items,
+            conversations: faults.conversations,
+            projects: faults.projects,
+            erased: faults.erased,
+            settings: faults.settings,
+            indexed: faults.indexed,
+        }
+    }
 }
 
 impl MissingPartsView {
@@ -48,8 +86,18 @@ impl MissingPartsView {
             head: lost.head,
             commits: lost.commits,
             refs: lost.refs.clone(),
+            derived: DerivedFaultsView::of(&lost.derived),
+            schema: sentences(lost, true),
+            tables: sentences(lost, false),
         }
     }
+}
+
+/// Differences of the schema that a rebuild mends, or leaves.
+fn sentences(lost: &MissingParts, mended: bool) -> Vec<String> {
+    let of = lost.schema.iter();
+    let of = of.filter(|fault| fault.is_mendable() == mended);
+    of.map(ToString::to_string).collect()
 }
 
 fn names(paths: &[PathBuf]) -> Vec<String> {

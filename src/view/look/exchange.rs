@@ -75,6 +75,8 @@ pub struct ExchangeView {
     pub hashes: HashesView,
     /// What is stored, held against the hashes on record, by name.
     pub checks: BTreeMap<String, HashCheckView>,
+    /// What of it in the database is another than what was recorded; empty where nothing is.
+    pub changed: Vec<&'static str>,
     /// Commits of the ledger that are about this exchange.
     pub commits: Vec<CommitView>,
     /// Its lines in the log, from 1.
@@ -264,6 +266,7 @@ impl ExchangeView {
                 chain_entry: outcome.and_then(|outcome| outcome.chain_entry),
             },
             checks: checks.collect(),
+            changed: turn.changed(),
             commits: turn.commits.iter().map(CommitView::of).collect(),
             log_lines: LogLinesView {
                 prompt: exchange.prompt_line + 1,

@@ -149,6 +149,7 @@ fn of_findings<'a>(findings: impl Iterator<Item = &'a Finding>, more: u64) -> Op
 fn of_all(report: &Report) -> Option<String> {
     unsigned(report)
         .or_else(|| contradiction(report))
+        .or_else(|| altered(report))
         .or_else(|| answered_no(report))
 }
 
@@ -157,6 +158,19 @@ fn unsigned(report: &Report) -> Option<String> {
     let last = report.extents.signed_by + report.unsigned;
     (report.unsigned > 0)
         .then(|| format!("Not signed: log lines {first} to {last} are signed by nobody"))
+}
+
+/// The database is made otherwise; that is no word against what is on record in it.
+fn altered(report: &Report) -> Option<String> {
+    let faults = report.schema.as_deref().unwrap_or_default();
+    let (first, more) = faults.split_first()?;
+    let more = match more.len() as u64 {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    Some(format!(
+        "The database is not as gently makes it: {first}{more}"
+    ))
 }
 
 fn contradiction(report: &Report) -> Option<String> {

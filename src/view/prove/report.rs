@@ -415,6 +415,8 @@ pub struct ReportView {
     pub texts_not_kept: u64,
     /// What is wrong with the search indexes.
     pub search: Option<Vec<String>>,
+    /// Where tables, views, indexes and triggers of the database are not as they are made.
+    pub schema: Option<Vec<String>>,
     /// Receipts that it was held against.
     pub receipts: u64,
     /// What was kept of it and says otherwise.
@@ -517,6 +519,7 @@ impl ReportView {
             database: report.database.clone(),
             texts_not_kept: report.not_kept,
             search: report.search.clone(),
+            schema: report.schema.clone(),
             receipts: report.receipts,
             contradicted_by: report.contradicted_by.clone(),
             session_brackets: None,

@@ -2,6 +2,7 @@
 //! be; writes nothing. A check that could not be made is `skipped`, and never `ok`.
 
 pub mod audit_log;
+mod derived;
 mod evidence;
 mod files;
 mod heads;
@@ -22,7 +23,9 @@ use crate::app::redacted::clean;
 use crate::app::set_up::rules_in_force;
 
 /// The checks that a database is there for.
-const OF_A_DATABASE: [&str; 8] = [
+const OF_A_DATABASE: [&str; 10] = [
+    "schema",
+    "lists",
     "log",
     "ledger",
     "writer",
@@ -248,6 +251,8 @@ fn stored(
         checks.extend(OF_A_DATABASE.map(|name| DoctorCheck::skipped(name, why)));
         return;
     };
+    checks.push(derived::schema(store));
+    checks.push(derived::lists(store));
     checks.extend(evidence::all(store, paths));
     checks.push(match config {
         Some(config) => secrets::signing(&paths.root, store, config.keys.signer()),

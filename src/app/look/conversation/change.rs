@@ -1,5 +1,7 @@
 //! What a person says of a conversation: one artifact each.
 
+use std::path::Path;
+
 use uuid::Uuid;
 
 use crate::app::ask::model_choice::{CallOptions, choose};
@@ -7,6 +9,7 @@ use crate::app::find::short_thread;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::remember::named_artifact::{NamedArtifact, NamedThing, record_named};
 use crate::app::remember::project;
+use crate::config::Config;
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{
     CONVERSATION_ARCHIVED, CONVERSATION_PROJECT, CONVERSATION_RESTORED, CONVERSATION_TITLE,
@@ -34,6 +37,24 @@ fn meant(opened: &OpenHome, id: &str) -> Result<ConversationRow, OpenHomeError> 
 
 fn after(opened: &OpenHome, thread: Uuid) -> Result<ListedConversation, OpenHomeError> {
     Ok(listed(&opened.store, row_of(&opened.store, thread)?)?)
+}
+
+/// Refuses what [`begin`] would refuse whatever is on record, before a home is made for it: a title
+/// that is none, a model that there is not.
+pub async fn check_begin(
+    title: &str,
+    model: Option<&str>,
+    home: &Path,
+) -> Result<(), OpenHomeError> {
+    title_in(title)?;
+    let config = Config::load(home, &open::env)?;
+    match choose(model, &CallOptions::default(), &config, Path::new("")).await {
+        Err(error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. })) => {
+            Err(error)
+        }
+        // What else is wrong is said when the home is made, as it is of a question.
+        _ => Ok(()),
+    }
 }
 
 /// Begins a conversation with a title, in the session of a model; it joins the project in use.

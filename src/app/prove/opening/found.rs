@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::home::open::OpenHome;
+use crate::app::look::show;
 use crate::ask::stored_text::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::kernel::Kernel;
@@ -24,6 +25,16 @@ use crate::store::{
 };
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
+
+/// Why a question is not opened that somebody changed.
+pub(in crate::app::prove) const CHANGED_QUESTION: &str = "the question in gently.db is another than what was recorded: \
+     gently audit verify says what else differs";
+/// The same of an answer.
+pub(in crate::app::prove) const CHANGED_ANSWER: &str = "the answer in gently.db, or what belongs to it there, is another \
+     than what was recorded: gently audit verify says what differs";
+/// The same of what stands beside both.
+const CHANGED_ROWS: &str = "what gently.db has of this turn is another than what was recorded: gently audit verify says \
+     what differs";
 
 /// One text that is opened, and where its lines are.
 pub(super) struct OpenedText {
@@ -125,7 +136,7 @@ fn find_turn(
         ));
     }
     let Some(salt) = &row.salt else {
-        return because(erased(store, row)?);
+        return because(why_gone(store, row)?);
     };
     let scheme = opened.genesis.commitments;
     let text = match asked {
@@ -150,7 +161,7 @@ fn find_turn(
         TurnText::Reply => Some(reply_text(row)?),
     };
     let Some(text) = text else {
-        return because(erased(store, row)?);
+        return because(why_gone(store, row)?);
     };
     // Of request and reply the exchange document has it, which is opened with them, and gives its
     // own commitment with just these texts.
@@ -167,18 +178,19 @@ fn find_turn(
         text,
     };
     let Some(opening) = with_key(unopened, scheme, salt) else {
+        let is_changed = !show::changed(store, row)?.is_empty();
         return because(match asked {
+            TurnText::Prompt => CHANGED_QUESTION,
+            TurnText::Response if is_changed => CHANGED_ANSWER,
+            TurnText::Exchange | TurnText::Request | TurnText::Reply if is_changed => CHANGED_ROWS,
             TurnText::Response => {
                 "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
                  here opens it. --role prompt and --role exchange can be opened"
             }
             TurnText::Exchange => {
-                "the exchange document does not give its commitment: something that stood before the model is erased, \
-                 or a row was changed (gently audit verify)"
+                "the exchange document does not give its commitment: something that stood before the model is erased"
             }
-            TurnText::Prompt | TurnText::Request | TurnText::Reply => {
-                "the stored text does not give its commitment: it was changed (gently audit verify)"
-            }
+            TurnText::Request | TurnText::Reply => CHANGED_ROWS,
         });
     };
     let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
@@ -296,7 +308,11 @@ impl CommittedText {
     }
 }
 
-fn erased(store: &Store, row: &ExchangeRow) -> Result<String, OpenTextsError> {
+/// Why a text of an exchange is not here.
+pub(in crate::app::prove) fn why_gone(
+    store: &Store,
+    row: &ExchangeRow,
+) -> Result<String, OpenTextsError> {
     let id = row.exchange_id.to_string();
     let Some((line, stone)) = tombstone_of(store, &id)? else {
         if row.not_kept.is_some() {

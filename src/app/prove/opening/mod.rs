@@ -15,6 +15,7 @@ use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, 
 use crate::store::{ArtifactFilter, ExchangeRow, ReadStore};
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+pub(super) use found::{CHANGED_ANSWER, CHANGED_QUESTION, why_gone};
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
 
 /// Most bytes of a cosigned tree head, and of a timestamp's proof, that an opening takes along.

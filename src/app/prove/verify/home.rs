@@ -75,9 +75,11 @@ fn checked(
     Ok(report)
 }
 
-/// Whether a ledger holds together, and no line of it is signed by another key.
+/// Whether a ledger holds together, no line of it is signed by another key, and the database beside it
+/// is made as it should be.
 pub fn holds(report: &Report) -> bool {
     let answer = |question| report.answers.to(question).answer;
     answer(AuditQuestion::Consistent) == QuestionAnswer::Yes
         && answer(AuditQuestion::SignedBy) != QuestionAnswer::No
+        && report.is_made_as_it_should_be()
 }

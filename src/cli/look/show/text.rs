@@ -29,8 +29,21 @@ pub fn brief(turn: &ExchangeDetails) -> String {
     };
     part(&mut out, &whose, &answer(turn));
     part(&mut out, "what to know of it", &warnings(turn));
+    part(&mut out, "not as it was recorded", &changed(turn));
     out.push_str(&format!("\n{}\n", status(turn)));
     out.trim_start_matches('\n').to_owned()
+}
+
+/// That what stands here is another than what was recorded, and what says all of it; nothing where it
+/// is not.
+fn changed(turn: &ExchangeDetails) -> String {
+    match turn.changed().as_slice() {
+        [] => String::new(),
+        [first, ..] => format!(
+            "what gently.db has of this turn is another than what was recorded, first its {first}; the texts above are \
+             not evidence. gently audit verify says what differs"
+        ),
+    }
 }
 
 /// `✔ 81bb5b35/2 · answered · block 930226 · 5 hashes hold`
@@ -81,6 +94,7 @@ pub fn of(turn: &ExchangeDetails, context: &str) -> String {
         &text_or_absence(turn, turn.prompt_text()),
     );
     part(&mut out, "answer", &answer(turn));
+    part(&mut out, "not as it was recorded", &changed(turn));
     part(&mut out, "warnings", &drift(turn));
     part(&mut out, "put before the model", &put_before(turn, context));
     part(

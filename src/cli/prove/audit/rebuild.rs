@@ -1,4 +1,5 @@
-//! `gently audit rebuild`: a lost log or ledger from the database, or why not.
+//! `gently audit rebuild`: a lost log or ledger from the database, and its own lists and search
+//! indexes, or why not.
 //!
 //! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other,
 //! something is lost (`--dry-run`), or what is there now does not hold; 2 could not, which includes
@@ -7,7 +8,9 @@
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::keep::rebuild::{RebuildError, RebuildResult, RebuiltSignature, losses, rebuild};
 use crate::app::prove::verify::home::holds;
+use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
+use crate::store::DerivedFaults;
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::answers::report_lines;
@@ -36,8 +39,9 @@ fn show_losses(lost: &MissingParts, json: bool) -> u8 {
     let text = || {
         let mut lines = words(lost, "would restore", "would set aside");
         if lost.is_nothing() {
-            lines
-                .push("nothing to do: audit.log and ledger.git are what gently.db says".to_owned());
+            let fine = "nothing to do: audit.log and ledger.git are what gently.db says, and so are its own lists and \
+                        search indexes";
+            lines.push(fine.to_owned());
         }
         joined(&lines)
     };
@@ -141,7 +145,34 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
             "{restored}: lines {from} to {to} of audit.log{torn}"
         ));
     }
+    lines.extend(derived_words(&lost.derived, restored));
+    for fault in &lost.schema {
+        lines.push(match fault.is_mendable() {
+            true => format!("{restored}: as this build makes it, of gently.db: {fault}"),
+            false => format!(
+                "left as it is, of gently.db: {fault}. What is in a table can't be made again: bring the newest backup \
+                 back in another place, or take away with sqlite3 what is not gently's"
+            ),
+        });
+    }
     lines
+}
+
+/// What is made again of what the database derives from itself.
+fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
+    let counts = [
+        (faults.items, "facts, notes, decisions and intents"),
+        (faults.conversations, "conversations"),
+        (faults.projects, "projects"),
+        (faults.erased, "what is erased"),
+        (faults.settings, "what is noted of settings"),
+    ];
+    let rows = counts.iter().filter(|(count, _)| *count > 0);
+    let rows = rows.map(|(count, of)| format!("{} of {of}", counted(*count, "row")));
+    let entries = (faults.indexed > 0).then(|| counted_entries(faults.indexed));
+    rows.chain(entries)
+        .map(|what| format!("{restored}: {what} in gently.db, from what is on record there"))
+        .collect()
 }
 
 fn joined(lines: &[String]) -> String {

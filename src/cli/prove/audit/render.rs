@@ -25,20 +25,35 @@ pub(super) fn text(checked: &VerifyResult) -> String {
     let (report, headline) = (&checked.report, HeadlineView::of_ledger(checked));
     let mut out = plain(&headlines(&headline));
     put_first_finding(&mut out, report.findings.first());
+    put_beside_the_record(&mut out, report);
     put_ledger(&mut out, report);
-    let search = report.search.as_deref().unwrap_or_default();
-    if let Some(fault) = search.first() {
+    let hint = hint(report).map_or(String::new(), |hint| format!("; {hint}"));
+    put(&mut out, format_args!("More: with -v{hint}"));
+    out
+}
+
+/// What differs in the database and is no evidence, before all that is well.
+fn put_beside_the_record(out: &mut String, report: &Report) {
+    let lists = [
+        ("search", report.search.as_deref()),
+        ("schema", report.schema.as_deref()),
+    ];
+    for (of, faults) in lists {
+        let Some((first, more)) = faults.and_then(<[String]>::split_first) else {
+            continue;
+        };
+        let more = match more.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
         put(
-            &mut out,
+            out,
             format_args!(
-                "{} search: {fault}; no evidence is affected",
+                "{} {of}: {first}{more}; no evidence is affected -> gently audit rebuild",
                 mark("warning")
             ),
         );
     }
-    let hint = hint(report).map_or(String::new(), |hint| format!("; {hint}"));
-    put(&mut out, format_args!("More: with -v{hint}"));
-    out
 }
 
 /// What helps against a *no*, where its reason says so behind the number of findings.
@@ -129,6 +144,9 @@ fn details(report: &Report) -> String {
     put(&mut out, format_args!("database:    {database}"));
     if let Some(search) = &report.search {
         put_search(&mut out, search);
+    }
+    if let Some(schema) = &report.schema {
+        put_schema(&mut out, schema);
     }
     if report.receipts > 0 {
         put(
@@ -243,6 +261,29 @@ fn put_search(out: &mut String, faults: &[String]) {
         out,
         format_args!(
             "search:      the index differs from the texts on record; no evidence is affected, but a search may miss texts"
+        ),
+    );
+    for fault in faults {
+        put(out, format_args!("  {fault}"));
+    }
+}
+
+/// The schema of the database: no evidence, either.
+fn put_schema(out: &mut String, faults: &[String]) {
+    if faults.is_empty() {
+        put(
+            out,
+            format_args!(
+                "schema:      tables, views, indexes and triggers are as gently makes them"
+            ),
+        );
+        return;
+    }
+    put(
+        out,
+        format_args!(
+            "schema:      the database is not as gently makes it; no evidence is affected by that, and gently audit \
+             rebuild makes all but tables again"
         ),
     );
     for fault in faults {

@@ -29,6 +29,8 @@ use crate::recorder::{ABANDONED, RecorderError};
 /// A prompt line that has no outcome so far.
 struct UnansweredPrompt {
     n: u64,
+    /// The place of its turn among all turns.
+    place: u64,
     line: Line,
     hash: Hash32,
 }
@@ -36,6 +38,8 @@ struct UnansweredPrompt {
 /// The database being brought forward.
 pub struct Adoption<'a> {
     tx: &'a mut WriteStore,
+    /// The place of the next turn.
+    next_place: u64,
     head: LedgerHead,
     frontier: Frontier,
     network: Network,
@@ -62,8 +66,10 @@ impl<'a> Adoption<'a> {
             .into_iter()
             .map(|session| (session.id, session))
             .collect();
+        let next_place = tx.next_turn_place()?;
         Ok(Adoption {
             tx,
+            next_place,
             head,
             frontier,
             network: genesis.network,
@@ -243,10 +249,12 @@ impl<'a> Adoption<'a> {
         let session = self.session(line)?;
         session.prompts = seq;
         let id = session.id;
+        let place = self.take_place();
         self.asked.insert(
             (id, seq),
             UnansweredPrompt {
                 n,
+                place,
                 line: line.clone(),
                 hash,
             },
@@ -318,19 +326,29 @@ impl<'a> Adoption<'a> {
                 .map_or(update.outcome_line, |row| row.prompt_line);
             let state = known.map_or(state, |row| row.authority_state);
             let refusal = update.refusal.unwrap_or(false);
-            self.tx.put(&silent(
+            let answer = silent(
                 (turn_id, prompt_line),
                 session.uuid,
                 line.time,
                 (false, refusal),
                 state,
-            ))?;
+            );
+            let place = self.take_place();
+            self.tx.put_turn_in_place(&answer, place)?;
             self.execution(exchange, turn_id, line, update.outcome_line)?;
             if asked.is_none() {
                 self.lose(exchange.to_string());
             }
         }
         Ok(self.tx.put_outcome(exchange, update)?)
+    }
+
+    /// Takes the next place of a turn: turns are numbered in the order of their lines, and of a
+    /// question no row can be written before its outcome is known.
+    fn take_place(&mut self) -> u64 {
+        let place = self.next_place;
+        self.next_place += 1;
+        place
     }
 
     /// A prompt that was in the database when it was saved has its place in a thread, and so has
@@ -374,13 +392,14 @@ impl<'a> Adoption<'a> {
     ) -> Result<(), RecorderError> {
         let (id, time) = (session.id, asked.line.time);
         let turn_user = row_id("turn_user", id, seq);
-        self.tx.put(&silent(
+        let question = silent(
             (turn_user, asked.n),
             session.uuid,
             time,
             (true, false),
             authority_state,
-        ))?;
+        );
+        self.tx.put_turn_in_place(&question, asked.place)?;
         let row = ExchangeRow {
             exchange_id: row_id("exchange", id, seq),
             session: session.uuid,

@@ -1,0 +1,73 @@
+//! What the database makes of itself: its schema, its lists, its search indexes. None is evidence, and
+//! a rebuild makes all of it again.
+
+use crate::store::{DerivedFaults, SchemaDifference, Store, StoreError};
+
+use super::DoctorCheck;
+use crate::app::words::{counted, counted_entries};
+
+const REBUILD: &str = "gently audit rebuild";
+/// So many parts of a schema are named.
+const MOST: usize = 3;
+
+/// Whether tables, views, indexes and triggers are as this build makes them.
+pub fn schema(store: &Store) -> DoctorCheck {
+    const NAME: &str = "schema";
+    match store.schema_faults() {
+        Ok(faults) if faults.is_empty() => DoctorCheck::ok(
+            NAME,
+            "tables, views, indexes and triggers are as gently makes them",
+        ),
+        Ok(faults) => DoctorCheck::fail(NAME, named(&faults), mend(&faults)),
+        Err(error) => broken(NAME, &error),
+    }
+}
+
+/// The first of them, and how many more there are.
+fn named(faults: &[SchemaDifference]) -> String {
+    let shown = faults.iter().take(MOST).map(ToString::to_string);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match faults.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown}, and {more} more"),
+    }
+}
+
+fn mend(faults: &[SchemaDifference]) -> &'static str {
+    match faults.iter().all(SchemaDifference::is_mendable) {
+        true => REBUILD,
+        false => "gently audit rebuild makes all but tables again; of those it says what to do",
+    }
+}
+
+/// Whether lists and search indexes are what turns, artifacts and texts give.
+pub fn lists(store: &Store) -> DoctorCheck {
+    const NAME: &str = "lists";
+    match store.reading(|store| store.derived_faults()) {
+        Ok(faults) if faults.is_nothing() => DoctorCheck::ok(
+            NAME,
+            "conversations, projects, what is erased and search indexes are what the record gives",
+        ),
+        Ok(faults) => DoctorCheck::fail(NAME, words(&faults), REBUILD),
+        Err(error) => broken(NAME, &error),
+    }
+}
+
+fn words(faults: &DerivedFaults) -> String {
+    let rows = faults.rows();
+    let rows = (rows > 0).then(|| format!("{} of a list", counted(rows, "row")));
+    let entries = (faults.indexed > 0).then(|| counted_entries(faults.indexed));
+    let both: Vec<String> = rows.into_iter().chain(entries).collect();
+    let is = match faults.rows() + faults.indexed {
+        1 => "is",
+        _ => "are",
+    };
+    format!("{} {is} not what the record gives", both.join(" and "))
+}
+
+fn broken(name: &'static str, error: &StoreError) -> DoctorCheck {
+    match error {
+        StoreError::Busy { .. } => DoctorCheck::warn(name, error.to_string(), "gently doctor"),
+        _ => DoctorCheck::fail(name, error.to_string(), REBUILD),
+    }
+}

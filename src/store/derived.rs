@@ -1,0 +1,361 @@
+//! Rows and search indexes that follow from turns, artifacts and texts and are not what those give:
+//! how many there are, and making them again. None of it is evidence.
+//!
+//! | what | follows from |
+//! |---|---|
+//! | `continuity_item`, `project` | artifacts |
+//! | `conversation` | turns of threads, and artifacts |
+//! | `tombstone_id` | what tombstones name |
+//! | `setting_state` | its tags, and the newest artifact that names settings |
+//! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use crate::record::hash::Hash32;
+use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
+use crate::record::ledger::item::{self, Item, ItemState, Items};
+use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
+
+use super::access::{ReadStore, Store, WriteStore};
+use super::artifacts::TOMBSTONE;
+use super::driver::SearchIndex;
+use super::table::{Bind, Row, values};
+use super::{ArtifactFilter, SettingState, StoreError};
+
+/// What is being done, for an error.
+const AGAIN: &str = "make derived rows again";
+/// Both indexes.
+const INDEXES: [SearchIndex; 2] = [SearchIndex::Items, SearchIndex::Turns];
+
+/// How much of what is derived is not as it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DerivedFaults {
+    /// Facts, notes, decisions and intents whose row is missing, is another, or should not be there.
+    pub items: u64,
+    /// The same of conversations.
+    pub conversations: u64,
+    /// The same of projects.
+    pub projects: u64,
+    /// Names of what is erased that tombstones give and that are missing, and the other way round.
+    pub erased: u64,
+    /// 1 where what is noted of settings is not what the record says of them.
+    pub settings: u64,
+    /// Entries that a search index lacks, or has without a text; 1 of an index that has an entry for
+    /// each text, with other words.
+    pub indexed: u64,
+}
+
+impl DerivedFaults {
+    /// Whether all is as it should be.
+    pub fn is_nothing(&self) -> bool {
+        *self == DerivedFaults::default()
+    }
+
+    /// How many rows of tables it is.
+    pub fn rows(&self) -> u64 {
+        self.items + self.conversations + self.projects + self.erased + self.settings
+    }
+}
+
+/// Rows of a table that follow from others, by their key.
+struct DerivedTable<K, R> {
+    /// As they should be.
+    given: BTreeMap<K, R>,
+    /// As they are; none where one of them can't be read.
+    found: Option<BTreeMap<K, R>>,
+}
+
+impl<K: Ord + Bind, R: Row + PartialEq> DerivedTable<K, R> {
+    /// How many are missing, are others, or should not be there.
+    fn faults(&self) -> u64 {
+        let Some(found) = &self.found else {
+            return number(self.given.len()).max(1);
+        };
+        let given = self.given.iter();
+        let missing = given.filter(|(key, row)| found.get(key) != Some(row));
+        let extra = found.keys().filter(|key| !self.given.contains_key(key));
+        number(missing.count() + extra.count())
+    }
+
+    /// Takes away what should not be there, and adds what should; `key` is the column of the keys.
+    fn mend(&self, write: &WriteStore, key: &str) -> Result<(), StoreError> {
+        let (table, none) = (R::TABLE, BTreeMap::new());
+        if self.found.is_none() {
+            write.change(AGAIN, &format!("DELETE FROM {table}"), values![])?;
+        }
+        let found = self.found.as_ref().unwrap_or(&none);
+        for (of, row) in found {
+            if self.given.get(of) != Some(row) {
+                let sql = format!("DELETE FROM {table} WHERE {key} = ?1");
+                write.change(AGAIN, &sql, &[of.value()])?;
+            }
+        }
+        for (of, row) in &self.given {
+            if found.get(of) != Some(row) {
+                write.add(row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All of what is derived but the indexes, as it should be and as it is.
+struct DerivedRows {
+    items: DerivedTable<String, Item>,
+    conversations: DerivedTable<Uuid, ConversationRow>,
+    projects: DerivedTable<String, ProjectRow>,
+    /// What tombstones name, each with the line of the tombstone.
+    erased: BTreeSet<(String, u64)>,
+    noted_erased: BTreeSet<(String, u64)>,
+    settings: NotedSettings,
+}
+
+/// What is noted of settings, beside what should be.
+struct NotedSettings {
+    /// None where there is none, or it can't be read.
+    state: Option<SettingState>,
+    tags: SettingTags,
+    is_readable: bool,
+    /// Line of the newest artifact that names settings, and the digest that it names.
+    line: Option<u64>,
+    named: Option<Hash32>,
+}
+
+impl NotedSettings {
+    /// The digest that the tags give under a key.
+    fn digest(&self, key: Hash32) -> Result<Hash32, StoreError> {
+        self.tags.digest(key).map_err(|fault| StoreError::Query {
+            what: "read the settings",
+            reason: fault.to_string(),
+        })
+    }
+
+    fn holds(&self) -> Result<bool, StoreError> {
+        let Some(state) = &self.state else {
+            // A ledger that was taken over brings lines, and no rows.
+            return Ok(self.is_readable && self.named.is_none() && self.tags.0.is_empty());
+        };
+        let is_named = (state.line, state.named) == (self.line, self.named);
+        Ok(self.is_readable && is_named && self.digest(state.key)? == state.digest)
+    }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// None in the place of what can't be read as what its columns promise.
+fn readable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(rows) => Ok(Some(rows)),
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl DerivedRows {
+    fn of(store: &ReadStore) -> Result<DerivedRows, StoreError> {
+        let (mut items, mut said) = (Items::default(), ConversationRows::default());
+        let mut erased = BTreeSet::new();
+        for artifact in store.artifacts(ArtifactFilter::All)? {
+            let (line, document) = (artifact.line, artifact.document.as_deref());
+            let (kind, id) = (artifact.kind.as_str(), artifact.id.as_str());
+            items.take(line, kind, id, document, artifact.commitment);
+            said.take(line, kind, id, document);
+            let content = item::content(document).filter(|_| kind == TOMBSTONE);
+            let ids = content
+                .as_ref()
+                .and_then(|content| content["ids"].as_array());
+            let ids = ids.into_iter().flatten().filter_map(|id| id.as_str());
+            erased.extend(ids.map(|id| (id.to_owned(), line)));
+        }
+        store.each_thread_turn(&mut |thread, line| {
+            said.ask(thread, line);
+            Ok(())
+        })?;
+        let found = readable(store.items_by_id())?;
+        let mut items = items.into_map();
+        // An artifact whose document was lost before it came into this database has no row.
+        let is_there = |id: &String| found.as_ref().is_some_and(|found| found.contains_key(id));
+        items.retain(|id, item| item.state != ItemState::Erased || is_there(id));
+        let threads = store.newest_threads(u32::MAX)?.into_iter();
+        let threads = threads.filter_map(|row| Some((row.thread, said.conversation(row.thread)?)));
+        let mut noted_erased = BTreeSet::new();
+        store.each_tombstone_id(&mut |named| {
+            noted_erased.insert(named);
+            Ok(())
+        })?;
+        Ok(DerivedRows {
+            items: DerivedTable {
+                given: items,
+                found,
+            },
+            conversations: DerivedTable {
+                given: threads.collect(),
+                found: readable(store.conversations_by_thread())?,
+            },
+            projects: DerivedTable {
+                given: said.projects(),
+                found: readable(store.projects_by_id())?,
+            },
+            erased,
+            noted_erased,
+            settings: store.noted_settings()?,
+        })
+    }
+}
+
+impl ReadStore {
+    fn items_by_id(&self) -> Result<BTreeMap<String, Item>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_item(&mut |item| {
+            rows.insert(item.id.clone(), item);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn conversations_by_thread(&self) -> Result<BTreeMap<Uuid, ConversationRow>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_conversation(&mut |row| {
+            rows.insert(row.thread, row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn projects_by_id(&self) -> Result<BTreeMap<String, ProjectRow>, StoreError> {
+        let rows = self.projects(None)?.into_iter();
+        Ok(rows.map(|row| (row.id.clone(), row)).collect())
+    }
+
+    fn noted_settings(&self) -> Result<NotedSettings, StoreError> {
+        let newest = self.newest_artifact(CONFIG_RELOAD)?;
+        let state = readable(self.setting_state())?;
+        let tags = readable(self.setting_tags())?;
+        Ok(NotedSettings {
+            is_readable: state.is_some() && tags.is_some(),
+            state: state.flatten(),
+            tags: tags.unwrap_or_default(),
+            line: newest.as_ref().map(|row| row.line),
+            named: newest.and_then(|row| named_digest(row.document.as_deref())),
+        })
+    }
+
+    /// What of derived rows and search indexes is not as it should be; reads all of them. An entry of
+    /// an index is found by its number: which words it has is not compared.
+    pub fn derived_faults(&self) -> Result<DerivedFaults, StoreError> {
+        let rows = DerivedRows::of(self)?;
+        let erased = rows.erased.symmetric_difference(&rows.noted_erased);
+        let mut indexed = 0;
+        for index in INDEXES {
+            indexed += self.driver.count_search_faults(index)?;
+        }
+        Ok(DerivedFaults {
+            items: rows.items.faults(),
+            conversations: rows.conversations.faults(),
+            projects: rows.projects.faults(),
+            erased: number(erased.count()),
+            settings: u64::from(!rows.settings.holds()?),
+            indexed,
+        })
+    }
+}
+
+impl WriteStore {
+    fn derive_rows(&mut self) -> Result<(), StoreError> {
+        let rows = DerivedRows::of(self)?;
+        rows.items.mend(self, "id")?;
+        rows.conversations.mend(self, "thread_id")?;
+        rows.projects.mend(self, "id")?;
+        for (id, line) in rows.noted_erased.difference(&rows.erased) {
+            let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
+            self.change(AGAIN, sql, values![id.as_str(), *line])?;
+        }
+        for (id, line) in rows.erased.difference(&rows.noted_erased) {
+            let sql = "INSERT INTO tombstone_id (id, line) VALUES (?1, ?2)";
+            self.change(AGAIN, sql, values![id.as_str(), *line])?;
+        }
+        match rows.settings.holds()? {
+            true => Ok(()),
+            false => self.derive_settings(&rows.settings),
+        }
+    }
+
+    /// Has what is noted of settings say what the record says. Tags that somebody changed are other
+    /// settings than those in force: so the next record says that settings changed, and which.
+    fn derive_settings(&mut self, noted: &NotedSettings) -> Result<(), StoreError> {
+        let key = match (&noted.state, noted.named) {
+            (Some(state), _) => state.key,
+            (None, None) => {
+                for all in ["DELETE FROM setting_state", "DELETE FROM setting_tag"] {
+                    self.change(AGAIN, all, values![])?;
+                }
+                return Ok(());
+            }
+            // The key that is lost opens nothing: it only kept values from being tried.
+            (None, Some(_)) => {
+                let random = "SELECT lower(hex(randomblob(32)))";
+                self.sole("make a key for settings", random, values![])?
+            }
+        };
+        let state = SettingState {
+            key,
+            digest: noted.digest(key)?,
+            line: noted.line,
+            named: noted.named,
+        };
+        self.put_settings(&state, &noted.tags)
+    }
+
+    /// Makes the indexes again that differ from their texts. What was taken out may be words of a text
+    /// that is erased, so what stands beside the database file is emptied afterwards.
+    fn derive_indexes(&self, of_other_words: &[SearchIndex]) -> Result<(), StoreError> {
+        for index in INDEXES {
+            if of_other_words.contains(&index) || self.driver.count_search_faults(index)? > 0 {
+                self.driver.index_again(index)?;
+                self.must_scrub()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The same as [`ReadStore::derived_faults`] with the words of the indexes compared, too, for
+    /// which all texts are read.
+    pub fn all_derived_faults(&self) -> Result<DerivedFaults, StoreError> {
+        Ok(self.faults_and_indexes()?.0)
+    }
+
+    /// With the indexes whose words are not those of their texts.
+    fn faults_and_indexes(&self) -> Result<(DerivedFaults, Vec<SearchIndex>), StoreError> {
+        let (mut faults, mut others) = (self.derived_faults()?, Vec::new());
+        for index in INDEXES {
+            if self.driver.has_words_of_texts(index)? {
+                continue;
+            }
+            others.push(index);
+            if self.driver.count_search_faults(index)? == 0 {
+                faults.indexed += 1;
+            }
+        }
+        Ok((faults, others))
+    }
+
+    /// Makes derived rows and search indexes again where they are not as they should be; says how
+    /// much that was. What is taken out of an index stands in the write-ahead log until
+    /// [`Store::scrub`].
+    pub fn derive_again(&mut self) -> Result<DerivedFaults, StoreError> {
+        let (faults, of_other_words) = self.faults_and_indexes()?;
+        if !faults.is_nothing() || !of_other_words.is_empty() {
+            self.transact(&mut |write| {
+                write.derive_rows()?;
+                write.derive_indexes(&of_other_words)
+            })?;
+        }
+        Ok(faults)
+    }
+}
