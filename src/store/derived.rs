@@ -22,7 +22,7 @@ use super::access::{ReadStore, Store, WriteStore};
 use super::artifacts::TOMBSTONE;
 use super::driver::SearchIndex;
 use super::table::{Bind, Row, values};
-use super::{ArtifactFilter, SettingState, StoreError};
+use super::{ArtifactFilter, SettingStateRow, StoreError};
 
 /// What is being done, for an error.
 const AGAIN: &str = "make derived rows again";
@@ -115,7 +115,7 @@ struct DerivedRows {
 /// What is noted of settings, beside what should be.
 struct NotedSettings {
     /// None where there is none, or it can't be read.
-    state: Option<SettingState>,
+    state: Option<SettingStateRow>,
     tags: SettingTags,
     is_readable: bool,
     /// Line of the newest artifact that names settings, and the digest that it names.
@@ -301,7 +301,7 @@ impl WriteStore {
                 self.sole("make a key for settings", random, values![])?
             }
         };
-        let state = SettingState {
+        let state = SettingStateRow {
             key,
             digest: noted.digest(key)?,
             line: noted.line,
