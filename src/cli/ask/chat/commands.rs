@@ -239,7 +239,7 @@ pub async fn say_place(chat: &Chat, new: &str) {
     let place = place.unwrap_or_else(|| new.to_owned());
     let who = match chat.answering().await {
         Ok(answering) => {
-            let missing = answering.without.iter().chain(&answering.notes);
+            let missing = answering.without.iter().chain(&answering.notices);
             missing.for_each(|line| say(line));
             let limits = match answering.without {
                 Some(_) => ", about this machine alone",
