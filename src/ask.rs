@@ -684,7 +684,7 @@ impl<'a> ReferredQuestion<'a> {
             salt: seen.salt,
             action_salts: seen.action_salts,
             numbers: self.input.clean.numbers.clone(),
-            anchor: self.resumed.seen.clone(),
+            anchor: self.resumed.anchor(),
             now: self.now,
         };
         let prompt = Box::new(self.environment.recorder.prompt(prompt).await?);
@@ -707,7 +707,7 @@ impl<'a> ReferredQuestion<'a> {
             salt: seen.salt,
             action_salts: seen.action_salts,
             numbers: self.input.clean.numbers.clone(),
-            anchor: self.resumed.seen.clone(),
+            anchor: self.resumed.anchor(),
             now: self.now,
         };
         let on_record = Box::new(self.environment.recorder.refuse(refused).await?);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{AgreementPolicy, observe_beside};
+use crate::anchor::agree::{AgreementPolicy, BlockLack, observe_beside};
 use crate::govern::kernel::Kernel;
 use crate::record::bitcoin::block::{Anchor, Network};
 use crate::record::context::config::ContextConfig;
@@ -59,14 +59,14 @@ impl TurnEnvironment<'_> {
         (self.clock)()
     }
 
-    /// The block of this moment; its notes are said.
-    pub async fn block(&self) -> Anchor {
+    /// The block of this moment; its notices are said.
+    pub async fn block(&self) -> SeenBlock {
         let now = self.now();
         if self.sources.is_empty() {
             // Whoever asks nobody has chosen so, and is told once, when the home is made.
-            return Anchor {
-                block: crate::record::bitcoin::block::Block::local(self.network, now),
-                header: None,
+            return SeenBlock {
+                anchor: Anchor::local(self.network, now),
+                lack: None,
             };
         }
         // What can't be looked up here the writer looks up once more, and refuses.
@@ -74,11 +74,14 @@ impl TurnEnvironment<'_> {
         let seen = observe_beside(self.sources, self.network, self.policy, now, &known).await;
         match self.has_told_of_no_block(now) {
             true => seen
-                .notes_beside_offline()
-                .for_each(|note| (self.say)(note)),
-            false => seen.notes.iter().for_each(|note| (self.say)(note)),
+                .notices_beside_offline()
+                .for_each(|notice| (self.say)(notice)),
+            false => seen.notices.iter().for_each(|notice| (self.say)(notice)),
         }
-        seen.anchor
+        SeenBlock {
+            anchor: seen.anchor,
+            lack: seen.lack,
+        }
     }
 
     /// Whether it was said within a day that there is no block: the session that was opened last is
@@ -104,6 +107,15 @@ impl TurnEnvironment<'_> {
     }
 }
 
+/// The block of a moment, as its sources gave it.
+#[derive(Clone, Debug)]
+pub struct SeenBlock {
+    /// The block; `local` where there is none.
+    pub anchor: Anchor,
+    /// Why there is none, where somebody was asked.
+    pub lack: Option<BlockLack>,
+}
+
 /// The session of a turn, and the block that was seen on the way.
 #[derive(Clone, Debug)]
 pub struct ActiveSession {
@@ -114,8 +126,15 @@ pub struct ActiveSession {
     /// Whether it was not there yet when it was looked for first: it was opened for this question,
     /// or for another one at the same moment.
     pub is_new: bool,
+    /// What the sources gave, if they were asked.
+    pub seen: Option<SeenBlock>,
+}
+
+impl ActiveSession {
     /// The block of this moment, if one was looked for.
-    pub seen: Option<Anchor>,
+    pub fn anchor(&self) -> Option<Anchor> {
+        self.seen.as_ref().map(|seen| seen.anchor.clone())
+    }
 }
 
 /// Closes what is idle, then resumes the session that fits or opens one.
@@ -144,11 +163,11 @@ pub async fn resume_or_open(
     } else {
         None
     };
-    if let Some(anchor) = &seen {
-        close_idle(environment, &idle, anchor).await?;
+    if let Some(seen) = &seen {
+        close_idle(environment, &idle, &seen.anchor).await?;
     }
-    let anchor = match seen {
-        Some(anchor) => anchor,
+    let seen = match seen {
+        Some(seen) => seen,
         // It may have been closed since it was looked at; then a new one needs a block.
         None => match environment
             .recorder
@@ -168,13 +187,13 @@ pub async fn resume_or_open(
     };
     let (session, opened) = environment
         .recorder
-        .resume_or_open(terms, anchor.clone(), environment.now())
+        .resume_or_open(terms, seen.anchor.clone(), environment.now())
         .await?;
     Ok(ActiveSession {
         session,
         opened,
         is_new: fits.is_none(),
-        seen: Some(anchor),
+        seen: Some(seen),
     })
 }
 
@@ -195,9 +214,8 @@ async fn close_idle(
             .await
         {
             Ok(closed) => (environment.say)(&format!(
-                "closed the idle session {} ({} interactions)",
-                closed.session.id.short8(),
-                closed.session.interactions
+                "closed session {}: nothing was asked in it for a while",
+                closed.session.id.short8()
             )),
             // Another process closed it, or waits for an answer in it.
             Err(RecorderError::InFlight { .. } | RecorderError::NotOpen { .. }) => {}
@@ -212,7 +230,7 @@ pub async fn open(
     environment: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
 ) -> Result<SessionRow, RecorderError> {
-    let anchor = environment.block().await;
+    let anchor = environment.block().await.anchor;
     environment
         .recorder
         .open_session(environment.terms(auth_key_hash), anchor, environment.now())
@@ -230,7 +248,7 @@ pub async fn close(
 ) -> Result<SessionClose, RecorderError> {
     let mut said = false;
     loop {
-        let anchor = environment.block().await;
+        let anchor = environment.block().await.anchor;
         match environment
             .recorder
             .close_session(session, anchor, environment.now())
@@ -259,7 +277,7 @@ pub async fn set_kernel(
 ) -> Result<Vec<SessionClose>, RecorderError> {
     let mut said = false;
     loop {
-        let anchor = environment.block().await;
+        let anchor = environment.block().await.anchor;
         match environment
             .recorder
             .set_kernel(kernel.clone(), anchor, salt.clone(), environment.now())

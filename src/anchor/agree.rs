@@ -75,24 +75,73 @@ pub struct SourceTip {
 
 /// What came of asking.
 #[derive(Clone, Debug)]
-#[must_use = "its notes name the sources that lied, and say when there is no anchor"]
+#[must_use = "its notices name the sources that lied, and say when there is no anchor"]
 pub struct Observation {
     /// The block to stand on; `local` when nobody could be believed.
     pub anchor: Anchor,
+    /// Why nobody could be; none where somebody was, or nobody was asked.
+    pub lack: Option<BlockLack>,
     /// Every source's answer, in the order of configuration.
     pub answers: Vec<SourceTip>,
     /// Lines for stderr; empty when all is as usual.
-    pub notes: Vec<String>,
+    pub notices: Vec<String>,
 }
 
-/// How the note begins that nobody could be asked.
+/// Why there is no block to stand on, though somebody was asked for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockLack {
+    /// A word for programs: `offline`, `refused`, `none_given`, `not_agreed`.
+    pub reason: &'static str,
+    /// The same for people, as it goes on after *no block:*.
+    pub says: &'static str,
+    /// What each source did, in a line.
+    pub why: String,
+}
+
+impl BlockLack {
+    fn of(heard: &[SourceAnswer], why: String) -> Self {
+        let refused =
+            |one: &&SourceAnswer| one.outcome.as_ref().is_err_and(SourceFault::is_refused);
+        let refused = heard.iter().filter(refused).count();
+        let (reason, says) = if heard.iter().all(SourceAnswer::is_silent) {
+            ("offline", "offline")
+        } else if heard.iter().any(|one| one.outcome.is_ok()) {
+            ("not_agreed", "too few sources agree on one")
+        } else {
+            match (refused, heard.len()) {
+                (0, _) => ("none_given", "no source gave one"),
+                (1, 1) => ("refused", "the source's answer was refused"),
+                (1, _) => ("refused", "a source's answer was refused"),
+                _ => ("refused", "the sources' answers were refused"),
+            }
+        };
+        BlockLack { reason, says, why }
+    }
+
+    fn is_offline(&self) -> bool {
+        self.reason == "offline"
+    }
+
+    /// What a person is told of it.
+    fn notice(&self) -> String {
+        let why = &self.why;
+        match self.is_offline() {
+            true => format!("{OFFLINE}: {why}. To stop asking: gently config set anchor.mode off"),
+            false => format!("{NO_BLOCK}: {why}"),
+        }
+    }
+}
+
+/// How the notice begins that nobody could be asked,
 const OFFLINE: &str = "Offline: no Bitcoin block, so your clock alone says when";
+/// and the one that somebody could, and that no block came of it.
+const NO_BLOCK: &str = "No Bitcoin block, so your clock alone says when";
 
 impl Observation {
-    /// The notes but the one that nobody could be asked, for somebody who knows that already.
-    pub fn notes_beside_offline(&self) -> impl Iterator<Item = &str> {
-        let notes = self.notes.iter().map(String::as_str);
-        notes.filter(|note| !note.starts_with(OFFLINE))
+    /// The notices but the one that nobody could be asked, for somebody who knows that already.
+    pub fn notices_beside_offline(&self) -> impl Iterator<Item = &str> {
+        let notices = self.notices.iter().map(String::as_str);
+        notices.filter(|notice| !notice.starts_with(OFFLINE))
     }
 }
 
@@ -119,7 +168,7 @@ pub async fn observe(
 
 /// Asks every source at once, and chooses the block to stand on.
 ///
-/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notes`
+/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notices`
 /// and dropped: a header without its work, a height that does not fit its time, a block that is on
 /// record at another height, or that another source has at another height (then both are dropped).
 /// So is a block that is more than a day behind the clock, but for test networks and header files.
@@ -127,7 +176,7 @@ pub async fn observe(
 /// With [`Quorum::All`] a block counts that every source has which answers: sources are compared at
 /// the lowest of their tips, and if they differ there (a block that will be orphaned) a few blocks
 /// lower. With a quorum of 1 the highest valid block wins, tips that differ by a few blocks being
-/// usual. Two valid blocks at one height are named in a note, and that of the source configured
+/// usual. Two valid blocks at one height are named in a notice, and that of the source configured
 /// first is taken: either is a sound *not before*, since neither could exist before its proof of
 /// work was done, and that one of them is orphaned later does not change when that was.
 ///
@@ -137,7 +186,7 @@ pub async fn observe(
 /// asked no more. Where several are compared, tips get half of the deadline, so that one slow
 /// source leaves time for that.
 ///
-/// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for
+/// Nobody believed: the `local` block at `now`, and one notice that there is no anchor, and why for
 /// each source. Never fails, never panics, and takes `policy.deadline` at most.
 pub async fn observe_beside(
     sources: &[Box<dyn BlockSource>],
@@ -169,9 +218,9 @@ pub async fn observe_beside(
     .await;
     let mut told = BlockClaims::default();
     contradictions(&mut heard, &mut told);
-    let mut notes: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
+    let mut notices: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
     let valid_tips: Vec<ValidTip> = heard.iter().filter_map(SourceAnswer::valid_tip).collect();
-    notes.extend(disagreements(&valid_tips));
+    notices.extend(disagreements(&valid_tips));
     let left = policy.deadline.saturating_sub(start.elapsed());
     let chosen = match policy.quorum {
         Quorum::All if valid_tips.is_empty() => Err(reasons(&heard)),
@@ -180,7 +229,7 @@ pub async fn observe_beside(
                 basis,
                 left,
                 told,
-                notes: &mut notes,
+                notices: &mut notices,
             };
             everybodys(&fresh(&valid_tips, now), &mut round).await
         }
@@ -189,7 +238,7 @@ pub async fn observe_beside(
                 basis,
                 left,
                 told,
-                notes: &mut notes,
+                notices: &mut notices,
             };
             agreed(&valid_tips, count, &mut round)
                 .await
@@ -197,23 +246,22 @@ pub async fn observe_beside(
         }
         Quorum::Of(_) => highest(&valid_tips).cloned().ok_or_else(|| reasons(&heard)),
     };
-    let anchor = chosen.unwrap_or_else(|why| {
+    let (anchor, lack) = match chosen {
+        Ok(anchor) => (anchor, None),
         // Whom nobody is to ask has chosen so, and is not told every time.
-        if !sources.is_empty() {
-            notes.push(match heard.iter().all(SourceAnswer::is_silent) {
-                true => {
-                    format!("{OFFLINE}: {why}. To stop asking: gently config set anchor.mode off")
-                }
-                false => format!("no anchor, the local clock only: {why}"),
-            });
-        }
-        Anchor::local(network, now)
-    });
-    notes.extend(clock_warning(&anchor.block, now));
+        Err(_) if sources.is_empty() => (Anchor::local(network, now), None),
+        Err(why) => (
+            Anchor::local(network, now),
+            Some(BlockLack::of(&heard, why)),
+        ),
+    };
+    notices.extend(lack.as_ref().map(BlockLack::notice));
+    notices.extend(clock_warning(&anchor.block, now));
     Observation {
         anchor,
+        lack,
         answers: heard.into_iter().map(SourceAnswer::into_answer).collect(),
-        notes,
+        notices,
     }
 }
 
@@ -223,7 +271,7 @@ struct Round<'a> {
     /// The time that is left.
     left: Duration,
     told: BlockClaims,
-    notes: &'a mut Vec<String>,
+    notices: &'a mut Vec<String>,
 }
 
 /// One source's checked answer.
@@ -380,13 +428,13 @@ fn highest<'a>(valid_tips: &[ValidTip<'a>]) -> Option<&'a Anchor> {
 
 /// Forks between valid tips, and tips further apart than lag explains.
 fn disagreements(valid_tips: &[ValidTip]) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notices = Vec::new();
     for (at, first) in valid_tips.iter().enumerate() {
         for second in valid_tips.iter().skip(at + 1) {
-            notes.extend(disagreement(first, second));
+            notices.extend(disagreement(first, second));
         }
     }
-    notes
+    notices
 }
 
 fn disagreement(first: &ValidTip, second: &ValidTip) -> Option<String> {
@@ -461,7 +509,7 @@ async fn everybodys(valid_tips: &[ValidTip<'_>], round: &mut Round<'_>) -> Resul
         .await;
         contradictions(&mut heard, &mut round.told);
         round
-            .notes
+            .notices
             .extend(heard.iter().filter_map(SourceAnswer::dropped));
         let dropped: BTreeSet<&str> = heard
             .iter()
@@ -530,7 +578,7 @@ async fn agreed(
         .await;
         contradictions(&mut heard, &mut round.told);
         round
-            .notes
+            .notices
             .extend(heard.iter().filter_map(SourceAnswer::dropped));
         if let Some(anchor) = majority(&heard, quorum) {
             return Ok(anchor);

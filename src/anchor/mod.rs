@@ -281,6 +281,15 @@ impl SourceFault {
     pub fn is_dropped(&self) -> bool {
         self.is_lie() || matches!(self, SourceFault::Old { .. })
     }
+
+    /// Whether there was an answer that can't be taken: a false one, an old one, or no sense in it.
+    pub fn is_refused(&self) -> bool {
+        let is_nonsense = matches!(
+            self,
+            SourceFault::Malformed { .. } | SourceFault::TooLong { .. }
+        );
+        is_nonsense || self.is_dropped()
+    }
 }
 
 /// Foreign bytes as a message may show them: printable ASCII, escaped, the first 80 characters.

@@ -50,6 +50,40 @@ pub fn counted_entries(n: u64) -> String {
     format!("{entries} of the search index")
 }
 
+/// A longer word is no misspelt name.
+const LONGEST_NAME: usize = 40;
+
+/// The names that a word was most likely meant for, each with what it is a name of, the nearest
+/// first: spelled almost so, or beginning so.
+pub fn near<'a, T>(word: &str, names: impl Iterator<Item = (&'a str, T)>) -> Vec<(&'a str, T)> {
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    let most = match length {
+        0 | 1 => 0,
+        2..=5 => 1,
+        6..=8 => 2,
+        9..=LONGEST_NAME => 3,
+        _ => return Vec::new(),
+    };
+    let distance = |(name, of): (&'a str, T)| {
+        let spelled = name.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&word, &spelled);
+        // A beginning is nearer than most misspellings; of two, what is left out least.
+        let begins = length >= 3 && spelled.starts_with(&word);
+        let rank = if begins { distance.min(1) } else { distance };
+        (begins || distance <= most).then_some(((rank, distance), (name, of)))
+    };
+    let mut found: Vec<_> = names.filter_map(distance).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The name that a word was most likely meant for.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let found = near(word, names.map(|name| (name, ())));
+    found.first().map(|(name, ())| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ use crate::recorder::REPLY;
 use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
-pub const WITHHELD: &str = "withheld: the kernel blocks this drift";
+pub const WITHHELD: &str = "withheld, as your kernel says";
 
 /// Which answers are withheld, with the kernels that say so.
 pub struct Withheld<'a> {

@@ -26,7 +26,6 @@ use super::screen::{Gate, is_coloured};
 use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
-pub(super) use meant::nearest;
 pub use topics::TOPICS;
 pub(super) use usage::run as answer_usage;
 
@@ -150,12 +149,12 @@ fn described(command: Command, path: &str, form: &HelpForm) -> Command {
             arg
         }
     };
-    let notes = command.get_after_help().map(|text| text.ansi().to_string());
+    let after = command.get_after_help().map(|text| text.ansi().to_string());
     let examples = example_lines(path);
     let foot: Vec<String> = [
         (!examples.is_empty()).then(|| format!("{heading}Examples:{heading:#}\n{examples}")),
         path.is_empty().then(topic_line),
-        notes,
+        after,
     ]
     .into_iter()
     .flatten()

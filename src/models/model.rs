@@ -185,9 +185,9 @@ impl Model {
     }
 
     /// What a person is told beside the answer: the exchange that was replayed, for one.
-    pub fn note(&self) -> Option<String> {
+    pub fn source(&self) -> Option<String> {
         match &self.answerer {
-            Answerer::Replay(replay) => replay.note(),
+            Answerer::Replay(replay) => replay.source(),
             Answerer::Observer | Answerer::Wire(_) => None,
         }
     }

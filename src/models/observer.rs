@@ -17,6 +17,9 @@ const MACHINE: &str = "sys_health";
 /// The tool that tells which part of the home somebody else changed.
 const CHANGES: &str = "index_changed";
 
+/// The tool that tells which services run.
+const SERVICES: &str = "service_status";
+
 /// Most characters of the question that are looked at, for naming what it is about.
 const LOOKED_AT: usize = 4096;
 
@@ -61,7 +64,10 @@ pub fn answer(bundle: &Bundle, question: &str) -> String {
         lines.push(String::new());
     }
     lines.extend(records(bundle));
-    lines.extend(more(bundle).filter(|_| is_brief));
+    if is_brief {
+        lines.extend(failed(bundle));
+        lines.extend(more(bundle));
+    }
     lines.push(unknown(bundle, &shown));
     lines.extend(not_looked_at(bundle));
     lines.join("\n")
@@ -87,10 +93,43 @@ fn is_told_always(tool: &str, entry: &SightEntry) -> bool {
     tool == MACHINE || (tool == CHANGES && differs(entry))
 }
 
+/// The tools that failed, and the services that do not run: that is told, however short the answer is.
+fn failed(bundle: &Bundle) -> Option<String> {
+    let mut failed: Vec<String> = Vec::new();
+    for (tool, entry) in &bundle.sight {
+        match entry {
+            _ if has_failed(entry) => failed.push(format!("{tool} gave no values")),
+            SightEntry::Seen { values, .. } if tool == SERVICES => {
+                failed.extend(values.iter().filter_map(not_running));
+            }
+            _ => {}
+        }
+    }
+    (!failed.is_empty()).then(|| format!("Not as it should be: {}.", failed.join("; ")))
+}
+
+fn has_failed(entry: &SightEntry) -> bool {
+    let reason = match entry {
+        SightEntry::Unavailable { reason, .. } => Some(*reason),
+        SightEntry::Seen { .. } => None,
+    };
+    reason == Some(NoSight::ToolError)
+}
+
+/// `nginx.service is failed (failed)`; none of a service that runs, or is being started or reloaded.
+fn not_running((unit, state): (&String, &Measurement)) -> Option<String> {
+    let Measurement::Text(state) = state else {
+        return None;
+    };
+    let runs = ["active", "activating", "reloading"];
+    let is = state.split(' ').next().unwrap_or_default();
+    (!runs.contains(&is)).then(|| format!("{unit} is {state}"))
+}
+
 /// The tools that were looked at and whose values are not told: who asks for one by name gets it.
 fn more(bundle: &Bundle) -> Option<String> {
     let others = bundle.sight.iter();
-    let others = others.filter(|(tool, entry)| !is_told_always(tool, entry));
+    let others = others.filter(|(tool, entry)| !is_told_always(tool, entry) && !has_failed(entry));
     let names: Vec<&str> = others.map(|(tool, _)| tool.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
@@ -274,6 +313,30 @@ mod tests {
             ),
             "{said}"
         );
+    }
+
+    /// However short the answer is, what failed is in it.
+    #[test]
+    fn a_short_answer_names_what_failed() {
+        let failing = r#""sight":{"disk_usage":{"available":false,"reason":"tool_error","unknowns":["disks"]},"service_status":{"available":true,"freshness_s":2,"observed_at":"2026-01-08T00:00:00Z","unknowns":[],"values":{"backup.timer":"active (waiting)","backup.timer_restarts":2,"cron.service":"not-found","nginx.service":"failed (failed)"}},"#;
+        let all = BUNDLE.replace(r#""sight":{"#, failing);
+        let said = answer(&Bundle::parse(&all).unwrap(), "How is this machine doing?");
+        assert!(
+            said.contains(
+                "\nNot as it should be: disk_usage gave no values; cron.service is not-found; \
+                 nginx.service is failed (failed).\n\
+                 Looked at, too: service_status. To see one: gently sight service_status\n"
+            ),
+            "{said}"
+        );
+        // Who asks for the tool by name sees it there.
+        let one = all.replace(
+            r#""reason":"tool_error","unknowns":["disks"]"#,
+            r#""reason":"not_looked","unknowns":[]"#,
+        );
+        let said = answer(&Bundle::parse(&one).unwrap(), "Which services run?");
+        assert!(said.contains("nginx.service failed (failed)"), "{said}");
+        assert!(!said.contains("Not as it should be"), "{said}");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl ReplayModel {
     }
 
     /// Whose answer was given.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn source(&self) -> Option<String> {
         let told = self
             .told
             .lock()
@@ -94,12 +94,12 @@ mod tests {
             _ => Ok((words == "capital?" || prompt == Hash32::digest(b"p")).then(|| known.clone())),
         };
         let replay = ReplayModel::new("an answer to these words", Box::new(find));
-        assert_eq!(replay.note(), None);
+        assert_eq!(replay.source(), None);
         assert_eq!(replay.answer(Hash32::ZERO, "capital?").unwrap(), "Paris.");
-        let note = replay.note().unwrap();
+        let source = replay.source().unwrap();
         assert!(
-            note.contains("00000000-0000-0000-0000-000000000005 (openai/m, 2026-01-02"),
-            "{note}"
+            source.contains("00000000-0000-0000-0000-000000000005 (openai/m, 2026-01-02"),
+            "{source}"
         );
         assert_eq!(
             replay.answer(Hash32::digest(b"p"), "other").unwrap(),

@@ -41,25 +41,25 @@ impl WriterLock {
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
         }
-        // The note of who holds it helps a person, and a full disk must not stop anybody here.
-        let _ = leave_note(&mut file);
+        // That it says who holds it helps a person, and a full disk must not stop anybody here.
+        let _ = name_holder(&mut file);
         Ok(WriterLock { _file: file })
     }
 }
 
 /// Says in the file who holds it; of one width, so that nothing has to be cut, and not once more
 /// for the same process.
-fn leave_note(file: &mut File) -> std::io::Result<()> {
-    let note = format!("process {:<10}\n", std::process::id());
-    let mut found = Vec::with_capacity(note.len());
+fn name_holder(file: &mut File) -> std::io::Result<()> {
+    let holder = format!("process {:<10}\n", std::process::id());
+    let mut found = Vec::with_capacity(holder.len());
     file.read_to_end(&mut found)?;
-    if found == note.as_bytes() {
+    if found == holder.as_bytes() {
         return Ok(());
     }
     file.rewind()?;
-    file.write_all(note.as_bytes())?;
-    if found.len() > note.len() {
-        file.set_len(note.len() as u64)
+    file.write_all(holder.as_bytes())?;
+    if found.len() > holder.len() {
+        file.set_len(holder.len() as u64)
     } else {
         Ok(())
     }
@@ -91,7 +91,7 @@ mod tests {
         }
         drop(held);
         let short = Duration::from_millis(20);
-        let note = std::fs::read(&path).unwrap();
+        let holder = std::fs::read(&path).unwrap();
         for other in [
             "process 1         \n",
             "process 4294967295\n",
@@ -100,7 +100,7 @@ mod tests {
         ] {
             std::fs::write(&path, other).unwrap();
             drop(WriterLock::acquire_within(&path, short).unwrap());
-            assert_eq!(std::fs::read(&path).unwrap(), note, "after {other:?}");
+            assert_eq!(std::fs::read(&path).unwrap(), holder, "after {other:?}");
         }
     }
 }

@@ -90,20 +90,20 @@ impl Store {
 
     /// The same for what is no evidence: a power cut may take it back, and nobody waits for the
     /// disk.
-    pub(super) fn note(
+    pub(super) fn write_unsynced(
         &mut self,
         work: impl FnOnce(&WriteStore) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.driver.set_durable(false)?;
-        let noted = self.driver.begin(TransactionMode::Write).and_then(|()| {
+        let done = self.driver.begin(TransactionMode::Write).and_then(|()| {
             work(&self.write)?;
             self.driver.commit()
         });
-        if noted.is_err() {
+        if done.is_err() {
             self.driver.roll_back();
         }
         self.driver.set_durable(true)?;
-        noted
+        done
     }
 }
 

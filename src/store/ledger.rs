@@ -306,7 +306,7 @@ impl Store {
     pub fn mark_applied(&mut self, applied: &AppliedMark) -> Result<(), StoreError> {
         // A user waits for two fsyncs, not three.
         let what = "mark as applied";
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let all = ("id = 1", values![]);
             write.set(what, "head", applied, all).map(drop)
         })

@@ -180,7 +180,7 @@ const FORGET_KEY: &str = "DELETE FROM placeholder_key WHERE session_id = ?1";
 impl Store {
     /// Replaces what is noted of the home's files; what is not among them is forgotten.
     pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let all = "DELETE FROM home_file";
             write.change("note the home's files", all, values![])?;
             write.add_all(files, &[("noted_at", now.value())])
@@ -192,7 +192,7 @@ impl Store {
         let otherwise = "ON CONFLICT (vkey) DO UPDATE SET
              lines = excluded.lines, cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at,
              asked_lines = excluded.asked_lines, said = excluded.said";
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let put = |state: &WitnessState| {
                 let state = std::slice::from_ref(state);
                 write.insert(state, &[], otherwise).map(drop)
@@ -209,7 +209,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let otherwise = "ON CONFLICT (address) DO UPDATE SET asked_at = excluded.asked_at,
              accepted_at = coalesce(excluded.accepted_at, accepted_at), said = excluded.said";
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let put = |(address, said): &(&str, Option<&str>)| {
                 let state = CalendarState {
                     address: (*address).to_owned(),
@@ -227,7 +227,7 @@ impl Store {
     pub fn put_tree_mark(&mut self, lines: u64, frontier: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO tree_mark (lines, frontier) VALUES (?1, ?2)
                    ON CONFLICT (lines) DO UPDATE SET frontier = excluded.frontier";
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let values = values![lines, frontier];
             write.change("keep a right edge", sql, values).map(drop)
         })
@@ -235,7 +235,7 @@ impl Store {
 
     /// Forgets all right edges: one of them was not the log's.
     pub fn drop_tree_marks(&mut self) -> Result<(), StoreError> {
-        self.note(|write| {
+        self.write_unsynced(|write| {
             let all = "DELETE FROM tree_mark";
             write.change("forget right edges", all, values![]).map(drop)
         })

@@ -64,15 +64,15 @@ async fn fault_of(server: &EsploraServer) -> SourceFault {
     assert_eq!(observation.anchor, Anchor::local(Network::Bitcoin, now()));
     let begins = match &observation.answers[0].outcome {
         Err(SourceFault::Unreachable { .. } | SourceFault::Timeout { .. }) => "Offline: ",
-        _ => "no anchor, the local clock only: ",
+        _ => "No Bitcoin block, so your clock alone says when: ",
     };
     assert!(
         observation
-            .notes
+            .notices
             .iter()
             .any(|note| note.starts_with(begins)),
         "{:?}",
-        observation.notes
+        observation.notices
     );
     observation
         .answers
@@ -118,7 +118,7 @@ async fn a_right_answer_is_the_anchor() {
             }
         );
         assert_eq!(observation.answers[0].outcome, Ok(block));
-        assert_eq!(observation.notes, Vec::<String>::new());
+        assert_eq!(observation.notices, Vec::<String>::new());
     }
 }
 
@@ -242,8 +242,10 @@ async fn a_liar_is_named_and_dropped_however_high_it_claims() {
         EsploraServer::start(chain().with(TIP + 9, &easy.hash().to_string(), &easy.to_string()));
     let observation = ask(&[&liar, &honest], patient(1)).await;
     assert_eq!(observation.anchor.block.height, TIP);
-    assert_eq!(observation.notes.len(), 1, "{:?}", observation.notes);
-    assert!(observation.notes[0].contains(liar.url()) && observation.notes[0].contains("dropped"));
+    assert_eq!(observation.notices.len(), 1, "{:?}", observation.notices);
+    assert!(
+        observation.notices[0].contains(liar.url()) && observation.notices[0].contains("dropped")
+    );
     assert!(
         observation.answers[0]
             .outcome
@@ -311,21 +313,21 @@ async fn a_refused_connection_is_no_anchor_and_says_so_once() {
     let observation = observe(&[source], Network::Bitcoin, patient(1), now()).await;
     assert!(observation.anchor.block.is_local());
     assert_eq!(observation.anchor.block.branch(), "branch-1");
-    assert_eq!(observation.notes.len(), 1);
+    assert_eq!(observation.notices.len(), 1);
     let expected = format!(
         "Offline: no Bitcoin block, so your clock alone says when: {} can't be reached (Connection refused",
         host(&address)
     );
     assert!(
-        observation.notes[0].starts_with(&expected),
+        observation.notices[0].starts_with(&expected),
         "{}",
-        observation.notes[0]
+        observation.notices[0]
     );
 
     let observation = observe(&[], Network::Regtest, patient(1), now()).await;
     assert_eq!(observation.anchor, Anchor::local(Network::Regtest, now()));
     // Nobody is to be asked, and that is not told each time.
-    assert_eq!(observation.notes, [] as [String; 0]);
+    assert_eq!(observation.notices, [] as [String; 0]);
 }
 
 #[tokio::test]
@@ -360,7 +362,7 @@ async fn the_deadline_is_for_all_together() {
     };
     let observation = ask(&[&slow, &honest], policy).await;
     assert_eq!(observation.anchor.block.height, TIP);
-    assert!(observation.notes.is_empty(), "{:?}", observation.notes);
+    assert!(observation.notices.is_empty(), "{:?}", observation.notices);
 }
 
 #[tokio::test]
@@ -380,8 +382,8 @@ async fn of_two_valid_blocks_at_one_height_the_first_configured_is_taken_and_bot
         )
         .await;
         assert_eq!(observation.anchor.block.hash.to_string(), *first);
-        assert_eq!(observation.notes.len(), 1);
-        assert!(observation.notes[0].contains(&rival) && observation.notes[0].contains(&hash));
+        assert_eq!(observation.notices.len(), 1);
+        assert!(observation.notices[0].contains(&rival) && observation.notices[0].contains(&hash));
     }
     let clock = header_of(&Chain::real(height..=height), height)
         .fields()
@@ -393,7 +395,7 @@ async fn of_two_valid_blocks_at_one_height_the_first_configured_is_taken_and_bot
     );
     assert!(
         observation
-            .notes
+            .notices
             .last()
             .unwrap()
             .contains("no 2 sources name the same block")
@@ -408,12 +410,12 @@ async fn the_higher_of_two_that_lag_is_taken_in_silence() {
     );
     let observation = ask(&[&behind, &newer], patient(1)).await;
     assert_eq!(observation.anchor.block.height, TIP);
-    assert!(observation.notes.is_empty(), "{:?}", observation.notes);
+    assert!(observation.notices.is_empty(), "{:?}", observation.notices);
 
     let far = EsploraServer::start(Chain::real(829_604..=829_605));
     let observation = ask(&[&far, &newer], patient(1)).await;
     assert_eq!(
-        (observation.anchor.block.height, observation.notes.len()),
+        (observation.anchor.block.height, observation.notices.len()),
         (TIP, 1)
     );
 }
@@ -479,7 +481,7 @@ async fn a_block_far_ahead_of_the_clock_is_noted() {
         let clock = Seconds::new(now().get() - ahead).unwrap();
         let observation = observe(&[explorer(&server)], Network::Bitcoin, patient(1), clock).await;
         assert_eq!(
-            (observation.anchor.block.height, observation.notes.len()),
+            (observation.anchor.block.height, observation.notices.len()),
             (TIP, notes)
         );
     }
@@ -499,12 +501,14 @@ async fn a_source_that_lies_about_an_older_block_is_named_once() {
     // At the liar's tip nobody else is; one lower it lies, and is not asked for the next.
     let observation = ask(&[&liar, &behind, &older, &gone], patient(2)).await;
     assert_eq!(observation.anchor.block.height, TIP - 2);
-    assert_eq!(observation.notes.len(), 1, "{:?}", observation.notes);
-    assert!(observation.notes[0].contains(liar.url()) && observation.notes[0].contains("207fffff"));
+    assert_eq!(observation.notices.len(), 1, "{:?}", observation.notices);
+    assert!(
+        observation.notices[0].contains(liar.url()) && observation.notices[0].contains("207fffff")
+    );
 
     let observation = ask(&[&liar, &behind, &gone], patient(2)).await;
     assert!(observation.anchor.block.is_local());
-    let why = observation.notes.last().unwrap();
+    let why = observation.notices.last().unwrap();
     assert!(
         why.contains(gone.url()) && why.contains("500") && why.contains(host(behind.url())),
         "{why}"

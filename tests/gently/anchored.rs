@@ -38,7 +38,7 @@ const DEAD: &str = "http://127.0.0.77:9";
 /// How it is said that nobody answered.
 const OFFLINE: &str = "Offline: no Bitcoin block, so your clock alone says when: ";
 /// How it is said that no answer was of use.
-const NO_ANCHOR: &str = "no anchor, the local clock only: ";
+const NO_ANCHOR: &str = "No Bitcoin block, so your clock alone says when: ";
 
 fn chain() -> Chain {
     Chain::real(829_604..=TIP)
@@ -74,9 +74,9 @@ fn start(person: &Person) -> (Value, Option<String>) {
     )
 }
 
-/// It was recorded on the local clock, and nothing anywhere says that it is anchored.
+/// It was recorded on the local clock, and nothing anywhere says that it is anchored; `why` is told.
 #[track_caller]
-fn is_local(person: &Person, told: &Ran) {
+fn is_local(person: &Person, told: &Ran, why: &str) {
     assert!(
         told.err
             .lines()
@@ -85,7 +85,8 @@ fn is_local(person: &Person, told: &Ran) {
             .contains("audit verify"),
         "{told:#?}"
     );
-    assert!(told.err.contains(" · no block: offline\n"), "{told:#?}");
+    let said = format!(" · no block: {why}\n");
+    assert!(told.err.contains(&said), "{said}: {told:#?}");
     assert_eq!(
         told.err
             .lines()
@@ -136,7 +137,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
         told.err.contains(&hosts),
         "the first run names who is contacted: {told:#?}"
     );
-    assert!(!told.err.contains("no anchor"));
+    assert!(!told.err.contains("your clock alone"));
     let (session, header) = start(&person);
     let first = Chain::real(829_604..=TIP - 1);
     assert_eq!(session["block"]["hash"], first.block(TIP - 1).0);
@@ -345,7 +346,7 @@ fn a_lie_is_named_and_dropped_and_never_an_anchor() {
             liar.url().trim_start_matches("http://")
         );
         assert!(told.err.contains(&note), "{what}: {told:#?}");
-        is_local(&alone, &told);
+        is_local(&alone, &told, "the source's answer was refused");
 
         let honest = EsploraServer::start(chain());
         let both = person(&[liar.url(), honest.url()]);
@@ -418,6 +419,11 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
         ),
     ] {
         let slow = matches!(manner, Manner::Slow(_));
+        let why = match &manner {
+            Manner::Says(_, 503, _) => "no source gave one",
+            Manner::Says(..) | Manner::Endless(_) => "the source's answer was refused",
+            _ => "offline",
+        };
         let answers = matches!(manner, Manner::Says(..) | Manner::Endless(_));
         let server = EsploraServer::start_with(chain(), manner);
         let mut person = person(&[server.url()]);
@@ -437,7 +443,7 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
             .unwrap_or_default();
         assert!(note.contains(clause), "{clause}: {told:#?}");
         assert!(!told.err.contains('\x1b'));
-        is_local(&person, &told);
+        is_local(&person, &told, why);
     }
 }
 
@@ -453,7 +459,7 @@ fn all_dead_is_said_in_one_line() {
     let expected = "Offline: no Bitcoin block, so your clock alone says when: 127.0.0.77:9 and 127.0.0.78:9 can't be \
                     reached (Connection refused (os error 111)). To stop asking: gently config set anchor.mode off";
     assert_eq!(note, expected);
-    is_local(&person, &told);
+    is_local(&person, &told, "offline");
     // It is said once in a day, whatever asks; each answer says what it stands on.
     let next = person
         .gently(&["ask", "--new", "How is its disk?"])
@@ -462,7 +468,8 @@ fn all_dead_is_said_in_one_line() {
     for ran in [&next, &closed] {
         assert!(!ran.err.contains("Offline: "), "{ran:#?}");
     }
-    assert!(next.err.contains(" · no block: offline\n"), "{next:#?}");
+    // Nobody was asked for that question: nobody knows whether it is so still.
+    assert!(next.err.contains(" · no block\n"), "{next:#?}");
     assert!(closed.out.contains("  no block\n"), "{closed:#?}");
 }
 
@@ -511,7 +518,10 @@ fn a_headers_file_anchors_a_host_without_a_network() {
         note.contains("headers.csv") && note.contains("line 2"),
         "{note}"
     );
-    assert!(told.err.contains("no block: offline"));
+    assert!(
+        told.err
+            .contains("no block: the source's answer was refused")
+    );
 }
 
 #[test]

@@ -325,7 +325,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
     );
     sends(&mut typist, "/note Keep it", "note-1");
     sends(&mut typist, "/fact It is violet", "fact-1");
-    sends(&mut typist, "/drift", "no open drift");
+    sends(&mut typist, "/drift", "no warning of an answer is open");
     sends(&mut typist, "/session", "2 questions, 2 answered");
     sends(&mut typist, "/verify", "Nothing was changed or dropped");
     typist.types(CTRL_D);

@@ -625,7 +625,10 @@ fn an_ollama_is_told_to_take_what_is_sent() {
             ModelServer::telling(vec![Behaviour::Good], show, json!({})),
             "window of 6000 tokens",
         ),
-        (ModelServer::start(Behaviour::Good), "window unknown"),
+        (
+            ModelServer::start(Behaviour::Good),
+            "its window is not known",
+        ),
     ] {
         let person = person_of_two_models(&server);
         let longer = long(1).repeat(3);

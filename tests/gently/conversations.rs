@@ -383,9 +383,28 @@ fn what_can_not_be_a_title_is_refused_and_two_alike_are_named() {
     person
         .gently(&["conversation", "rename", "last", "Alike"])
         .exits(0);
-    person
-        .gently(&["conversation", "rename", &first, "Alike"])
+    // Two may be called alike, and whoever does so is told, and how they are told apart.
+    let other = person
+        .gently(&["conversation", "rename", &first, "Alike", "--json"])
         .exits(0);
+    let same = other.json()["same_title"].clone();
+    let same = same[0].as_str().unwrap();
+    assert_eq!(
+        other.err,
+        format!(
+            "another conversation has this title: {same}; their ids tell them apart (this one: {})\n",
+            &first[..8]
+        )
+    );
+    let third = person.gently(&["conversation", "new", "Alike"]).exits(0);
+    assert!(
+        third.err.contains("other conversations have this title: ")
+            && third.err.contains(same)
+            && third.err.contains(&first[..8]),
+        "{third:#?}"
+    );
+    let alone = person.gently(&["conversation", "new", "Unlike"]).exits(0);
+    assert_eq!(alone.err, "");
     let both = person.gently(&["conversation", "show", "Alike"]).exits(2);
     assert!(
         both.err.contains("'Alike' could be any of: ") && both.err.contains(&first[..8]),
@@ -813,7 +832,8 @@ fn an_export_binds_each_answer_to_the_record_and_writes_over_nothing() {
         .exits(0);
     let md = std::fs::read_to_string(md).unwrap();
     assert!(
-        md.contains("- Interaction: interaction-2 of session `"),
+        md.contains("- Interaction: interaction-2 of session `")
+            && md.contains(" · answer of openai/m · "),
         "{md}"
     );
     let printed = person
@@ -1213,7 +1233,7 @@ fn without_texts_ids_serve() {
     let md = person
         .gently(&["conversation", "show", "last", "-o", "md"])
         .exits(0);
-    assert!(md.out.contains("*\\(not kept\\)*"), "{md:#?}");
+    assert!(md.out.contains("*(not kept)*"), "{md:#?}");
     verified(&person);
 }
 

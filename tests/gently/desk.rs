@@ -14,7 +14,7 @@ use gently::app::prove::verify::home::holds;
 use gently::app::prove::verify::opening::{CheckRequest, check};
 use gently::app::prove::verify::{VerifyRequest, verify};
 use gently::app::set_up::settings;
-use gently::view::ask::turn::{TurnNotes, TurnView};
+use gently::view::ask::turn::{TurnNotices, TurnView};
 use gently::view::keep::doctor::DoctorView;
 use gently::view::look::exchange::ExchangeView;
 
@@ -38,7 +38,7 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     let main_before = setup.main_before();
     let asked = setup.ask(&TurnControl::default(), &|_| {}).await.unwrap();
     let answer = asked.answer().unwrap().to_owned();
-    let beside = TurnNotes {
+    let beside = TurnNotices {
         notes: Vec::new(),
         receipt: asked.receipt(&opened).unwrap().value().unwrap(),
         files: Vec::new(),

@@ -612,3 +612,31 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
         "skipped"
     );
 }
+
+/// A pipe has no width: what is found stands on one line, however long it is.
+#[test]
+fn what_is_piped_is_not_broken() {
+    let mut home = Person::new();
+    home.set("COLUMNS", "20");
+    home.gently(&["init"]).exits(0);
+    let told = home.gently(&["doctor", "-v"]).out;
+    let report = home.gently(&["doctor", "--json"]).json();
+    let checks = report["checks"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut widest = 0;
+    for check in checks {
+        let name = text(&check["check"]);
+        // Of the time and of what is free each run says its own.
+        if ["clock", "disk"].contains(&name.as_str()) {
+            continue;
+        }
+        let line = format!(
+            "{:9}{name:12}{}",
+            text(&check["state"]),
+            text(&check["found"])
+        );
+        assert!(told.lines().any(|other| other == line), "{line}\n{told}");
+        widest = widest.max(line.chars().count());
+    }
+    assert!(widest > 80, "one line is longer than a terminal: {told}");
+}

@@ -251,9 +251,15 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
         "driftwatch:0001"
     );
 
-    house
+    let seen = house
         .run(&["drift", "ack", "driftwatch:1", "--reason", "looking"])
         .exits(0);
+    assert!(
+        seen.out
+            .starts_with("drift-1 is marked as seen, and stays open; to close it: ")
+            && seen.out.ends_with(" drift close drift-1\n"),
+        "{seen:?}"
+    );
     house.run(&["drift", "ack", "1"]).exits(2);
     assert_eq!(
         house.run(&["drift", "show", "1", "--json"]).json()["state"],
@@ -293,7 +299,7 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
             .run(&["drift", "show", "1"])
             .exits(0)
             .out
-            .contains("acked")
+            .contains("    seen ")
     );
     assert_eq!(
         house.run(&["drift", "list", "--json"]).json()["drift"]

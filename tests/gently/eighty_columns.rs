@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
-use crate::pty::of_command;
+use crate::pty::{of_command, on_terminal};
 use crate::screen_words::foreign;
 
 const ROWS: u16 = 24;
@@ -141,6 +141,68 @@ fn forty_journeys_fit_a_terminal() {
         found.collect::<Vec<Vec<String>>>().concat()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// In a narrow terminal, too, lines end between words: only a word that is longer than the terminal by
+/// itself, and a command that is to be copied, go on in its next row.
+#[test]
+fn twenty_columns_break_no_word_that_has_room() {
+    const NARROW: usize = 20;
+    let server = ModelServer::start(Behaviour::Says("Done. I've restarted nginx.".to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("TERM", "xterm"),
+        ("PAGER", "cat"),
+        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person
+        .ask("Please restart nginx on the backup host.")
+        .exits(0);
+    person.gently(&["project", "new", "Who is who"]).exits(0);
+    person
+        .gently(&["conversation", "move", "last", "Who is who"])
+        .exits(0);
+    person
+        .gently(&["fact", "add", "The backup disk is /dev/sdb."])
+        .exits(0);
+    let mut wrong = Vec::new();
+    for args in [
+        &["conversation", "list"][..],
+        &["conversation", "show", "last"],
+        &["project", "list"],
+        &["stats"],
+        &["stats", "--by", "day"],
+        &["search", "nginx"],
+        &["show", "last"],
+        &["session", "list"],
+        &["session", "show", "last"],
+        &["thread", "list"],
+        &["fact", "list"],
+        &["drift", "list"],
+        &["action", "list"],
+        &["log"],
+        &["model", "list"],
+        &["context", "show"],
+        &["config", "get"],
+        &["key", "list"],
+        &["doctor", "-v"],
+        &["audit", "verify"],
+        &["help"],
+    ] {
+        let ran = on_terminal(&person, (ROWS, 20), args);
+        for line in unpainted(&ran.out).lines() {
+            let width = |text: &str| text.chars().count();
+            let is_word = !line.trim().contains(' ') && width(line.trim()) > NARROW;
+            let is_command = line.trim_start().starts_with("gently ");
+            if width(line) > NARROW && !is_word && !is_command {
+                wrong.push(format!("{args:?}: {line}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
         "answer\n",
         "put before the model\n",
         "hashes\n",
-        "holds",
+        "  as recorded\n",
         "[system]",
     ] {
         assert!(screen.contains(part), "{part}");
@@ -352,19 +352,21 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
         (
             &shown["name"],
             &shown["outcome"],
+            &shown["reason"],
             &shown["answer"],
             &shown["commits"]
         ),
         (
             &Value::from("prompt-1"),
             &Value::from("failed"),
+            &Value::from("unreachable"),
             &Value::Null,
             &Value::Array(Vec::new())
         )
     );
     assert!(
         home.fine(&["show", "last", "--full"])
-            .contains(&format!("none: failed ({})", text_of(&shown["reason"])))
+            .contains("none: failed (the server was not reached)")
     );
     assert!(home.fine(&["session", "show", "last"]).contains("/1  "));
 }

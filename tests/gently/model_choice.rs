@@ -292,6 +292,31 @@ fn an_alias_is_resolved_before_anything_is_recorded() {
             ran.err
         );
     }
+    // What is built in, what a server of one's own has, and what is spelled almost so; no home needed.
+    let v1 = server.base_url();
+    let set = [("GENTLY_MODEL_BASE_URL", v1.as_str())];
+    let nowhere = home.join("none");
+    for (place, name, meant) in [
+        (&home, "observ", "'observer'"),
+        // An alias names the other.
+        (&home, "smal-1b", "'openai/small-1b' or 'ollama/small-1b'"),
+        (&home, "other", "'openai/other:2b'"),
+        (&home, "opnai/small-1b", "'openai/small-1b'"),
+        (&nowhere, "small-1b", "'openai/small-1b'"),
+    ] {
+        let ran = gently(place, &set, &["ask", "-m", name, "hello"]);
+        let says = format!("no model '{name}': did you mean {meant}; gently model list");
+        assert!(ran.code == 2 && ran.err.contains(&says), "{}", ran.err);
+    }
+    assert!(!nowhere.exists());
+    let both = [&more[..], &set[..]].concat();
+    let ran = gently(&home, &both, &["ask", "-m", "other", "hello"]);
+    assert!(
+        ran.err
+            .contains("did you mean 'ollama/other:2b' or 'openai/other:2b';"),
+        "{}",
+        ran.err
+    );
     for unknown in ["slow", "mistral/x", "replay:nonsense", "openai"] {
         let ran = gently(&home, &more, &["ask", "-m", unknown, "hello"]);
         assert_eq!(ran.code, 2);
@@ -445,7 +470,7 @@ fn tokens_and_cost_are_recorded_and_shown() {
         let said = ran
             .err
             .lines()
-            .any(|line| line.ends_with(&format!("{end} · window unknown")));
+            .any(|line| line.ends_with(&format!("{end} · its window is not known")));
         assert!(said && !ran.recorded().contains("tokens"), "{}", ran.err);
         let facts = gently(&home, &more, &["ask", "--json", "-m", model, "hello"]).json();
         assert_eq!(

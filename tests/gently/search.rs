@@ -244,10 +244,7 @@ fn what_is_withheld_has_no_text_and_what_is_erased_is_not_there() {
     );
     assert_eq!(hits[0]["marks"], json!([]));
     let told = person.gently(&["search", "nginx"]).exits(0).out;
-    assert!(
-        told.contains("(withheld: the kernel blocks this drift)"),
-        "{told}"
-    );
+    assert!(told.contains("(withheld, as your kernel says)"), "{told}");
     assert!(!told.contains("I've"), "{told}");
     person.gently(&["ask", "Does nginx sleep?"]).exits(0);
     person.gently(&["erase", "last", "--yes"]).exits(0);

@@ -218,7 +218,7 @@ fn a_session_is_one_conversation_and_what_has_no_answer_is_said() {
     let ran = person
         .gently(&["share", &session, "--yes", "--out", again.to_str().unwrap()])
         .exits(0);
-    assert!(ran.err.contains("left out: prompt 1"), "{}", ran.err);
+    assert!(ran.err.contains("left out: question 1"), "{}", ran.err);
 }
 
 #[test]
@@ -310,6 +310,41 @@ fn every_field_that_somebody_learns_is_named_before() {
         file["documents"].as_array().unwrap().len(),
         4,
         "genesis, start, answer, close; what is new here has to be named"
+    );
+}
+
+/// The guide's page names each line that is said, by the words that it begins with, and no other.
+#[test]
+fn the_guide_names_the_lines_that_are_said() {
+    let page = include_str!("../../docs/guide/given-away.md");
+    let named: Vec<&str> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| the line |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('|').nth(1).unwrap().trim())
+        .collect();
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("First question").exits(0);
+    person.gently(&["session", "close"]).exits(0);
+    let args = ["share", "--yes", "--json", "--out", "a.json"];
+    let ran = person.gently(&args).exits(0);
+    let view = ran.json();
+    let lines = view["reveals"].as_array().unwrap();
+    let of = |name: &str| {
+        let first = name.split(", or ").next().unwrap().to_owned();
+        lines
+            .iter()
+            .filter(|line| line.as_str().unwrap().starts_with(&first))
+            .count()
+    };
+    let found: Vec<(&str, usize)> = named.iter().map(|name| (*name, of(name))).collect();
+    assert!(found.iter().all(|(_, lines)| *lines == 1), "{found:#?}");
+    assert_eq!(found.len(), lines.len(), "{lines:#?}");
+    assert!(
+        ran.err.contains("\nand beside that:\n") && page.contains("*and beside that*"),
+        "{}",
+        ran.err
     );
 }
 
@@ -433,7 +468,7 @@ fn an_answer_without_its_secrets_is_left_out_and_the_others_are_shared() {
     assert!(
         alone
             .err
-            .contains("prompt 2: its answer was stored without its secrets"),
+            .contains("question 2: its answer was stored without its secrets"),
         "{}",
         alone.err
     );
@@ -443,7 +478,7 @@ fn an_answer_without_its_secrets_is_left_out_and_the_others_are_shared() {
         .exits(0);
     assert!(
         ran.err
-            .contains("left out: prompt 2: its answer was stored"),
+            .contains("left out: question 2: its answer was stored"),
         "{}",
         ran.err
     );

@@ -70,7 +70,25 @@ fn a_real_block_at_another_height_does_not_break_a_home() {
     let honest = EsploraServer::start(chain(TIP - 1));
     asks(&mut person, &[&honest]);
     let told = person.ask("two");
-    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
+    assert!(
+        told.err
+            .contains("no block: the source's answer was refused\n"),
+        "{told:#?}"
+    );
+    // With -v it is said which, and programs get the same.
+    let told_more = person.gently(&["ask", "-v", "two"]).exits(0);
+    let host = honest.url().trim_start_matches("http://").to_owned();
+    let which = format!(" · no block: {host} gave a false answer\n");
+    assert!(told_more.err.contains(&which), "{told_more:#?}");
+    let lack = person.gently(&["ask", "--json", "two"]).exits(0).json()["no_block"].clone();
+    assert_eq!(
+        lack,
+        json!({
+            "reason": "refused",
+            "says": "the source's answer was refused",
+            "why": format!("{host} gave a false answer"),
+        })
+    );
     let said = told
         .err
         .lines()
@@ -123,7 +141,11 @@ fn two_that_contradict_each_other_on_a_block_are_both_dropped() {
                 .all(|line| line.contains(Chain::real(TIP..=TIP).block(TIP).0)),
             "{named:?}"
         );
-        assert!(told.err.contains("no block: offline\n"), "{told:#?}");
+        assert!(
+            told.err
+                .contains("no block: the sources' answers were refused\n"),
+            "{told:#?}"
+        );
         is_sound(&two);
     }
     // A third is believed: who is contradicted was asked, and counts for nobody.
@@ -155,7 +177,11 @@ fn of_several_that_answer_only_what_all_of_them_have_counts() {
         )),
         "{told:#?}"
     );
-    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
+    assert!(
+        told.err
+            .contains("no block: too few sources agree on one\n"),
+        "{told:#?}"
+    );
     let wrong = alone.gently(&["config", "set", "anchor.quorum", "all"]);
     assert!(
         wrong.code != 0 && wrong.err.contains("\"auto\", or a whole number from 1 to"),
@@ -203,7 +229,11 @@ fn a_source_that_is_a_day_behind_the_clock_is_dropped_and_a_file_is_not() {
         said.contains(explorer.url()) && said.contains("more than a day behind"),
         "{said}"
     );
-    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
+    assert!(
+        told.err
+            .contains("no block: the source's answer was refused\n"),
+        "{told:#?}"
+    );
     person.gently(&["session", "close"]).exits(0);
     // A file of headers is what its owner put there; it holds no fresh explorer back.
     let file = person.headers(829_604..=829_605);

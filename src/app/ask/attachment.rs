@@ -62,8 +62,8 @@ impl Attachment {
     }
 
     /// What is told of it.
-    fn told(&self, is_intact: bool) -> AttachmentNote {
-        AttachmentNote {
+    fn told(&self, is_intact: bool) -> AttachmentNotice {
+        AttachmentNotice {
             name: self.name.clone(),
             quoted: self.quoted.clone(),
             intact: is_intact.then_some((self.bytes, self.sha256)),
@@ -74,7 +74,7 @@ impl Attachment {
 
 /// What the line above a file's text says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttachmentNote {
+pub struct AttachmentNotice {
     /// File name of the attachment, without its folder.
     pub name: String,
     /// The same in quotation marks.
@@ -85,7 +85,7 @@ pub struct AttachmentNote {
     pub image: Option<ImageType>,
 }
 
-impl AttachmentNote {
+impl AttachmentNotice {
     /// The line above its text.
     fn head(&self, (number, all): (usize, usize), dashes: &str) -> String {
         let name = &self.quoted;
@@ -107,7 +107,7 @@ pub struct QuestionText {
     /// Secrets in it that only the name of their file tells of, by place.
     pub marked: Vec<SecretFinding>,
     /// What is told of each file.
-    pub files: Vec<AttachmentNote>,
+    pub files: Vec<AttachmentNotice>,
 }
 
 /// Puts files behind a question.
@@ -118,7 +118,7 @@ pub fn with_files(question: &str, files: &[Attachment]) -> QuestionText {
         cut.map(|(file, marked)| without(&file.text, marked, &mut Placeholders::of_one_text()));
     let cut: Vec<String> = cut.collect();
     let dashes = dashes_of(question, files);
-    let mut told: Vec<AttachmentNote> = files
+    let mut told: Vec<AttachmentNotice> = files
         .iter()
         .zip(&marked)
         .map(|(file, marked)| file.told(marked.is_empty()))
@@ -174,7 +174,7 @@ fn marked_in(file: &Attachment) -> Vec<SecretFinding> {
 /// Question and texts, each under its line, and where each text stands.
 fn joined<T: AsRef<str>>(
     question: &str,
-    told: &[AttachmentNote],
+    told: &[AttachmentNotice],
     texts: &[T],
     dashes: &str,
 ) -> (String, Vec<(usize, usize)>) {
@@ -238,7 +238,7 @@ fn dashes_like_ours(line: &str) -> Option<usize> {
 
 /// Why question and files are too much for a kernel; none when they are not.
 pub fn too_long(question: &str, files: &[Attachment], most: u64) -> Option<String> {
-    let told: Vec<AttachmentNote> = files.iter().map(|file| file.told(true)).collect();
+    let told: Vec<AttachmentNotice> = files.iter().map(|file| file.told(true)).collect();
     let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
     let (text, _) = joined(question, &told, &texts, &"-".repeat(USUAL_DASHES));
     let length = u64::try_from(text.len()).unwrap_or(u64::MAX);

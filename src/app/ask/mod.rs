@@ -12,6 +12,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+use crate::anchor::agree::BlockLack;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
@@ -43,7 +44,7 @@ use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
-use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
+use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
 use model_choice::{AUTO, CallOptions, choose, choose_in, first_of_ollama, key, set_server};
 use references::{ContextRequest, ThreadRequest};
@@ -114,7 +115,7 @@ pub struct AskResult {
     /// The open warnings of earlier answers that the model was told of for the first time here.
     pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
-    pub files: Vec<AttachmentNote>,
+    pub files: Vec<AttachmentNotice>,
     /// How many tokens the model's window holds, where that is known.
     pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
@@ -173,8 +174,8 @@ pub async fn prepare<'a>(
         .as_ref()
         .filter(|_| request.thread.anew || !goes_on(opened, model.id()));
     why.into_iter()
-        .chain(&choice.notes)
-        .for_each(|note| notice(note));
+        .chain(&choice.notices)
+        .for_each(|line| notice(line));
     // A client's messages are the conversation.
     let context = ContextRequest {
         no_refs: request.context.no_refs || client.is_some(),
@@ -309,7 +310,7 @@ pub struct AnsweringModel {
     /// Its id.
     pub id: String,
     /// Warnings about the choice, each a whole sentence.
-    pub notes: Vec<String>,
+    pub notices: Vec<String>,
     /// Why it is no language model, and how to ask one; none where it is one.
     pub without: Option<String>,
 }
@@ -328,7 +329,7 @@ pub async fn answering(
     };
     Ok(AnsweringModel {
         id: choice.model.id().to_owned(),
-        notes: choice.notes,
+        notices: choice.notices,
         without,
     })
 }
@@ -433,7 +434,7 @@ impl AskSetup<'_> {
                 )),
             }
         }
-        let replayed = self.model.note();
+        let replayed = self.model.source();
         let ids = ids_of(&turn.turn);
         // What is on record is told whatever else fails: a longer id names the same.
         let id = find::short_id(&self.opened.store, ids.session, ids.seq)
@@ -482,6 +483,11 @@ impl AskResult {
     /// The exchange's id, by which it is shown, opened and erased.
     pub fn exchange(&self) -> Uuid {
         self.ids().exchange
+    }
+
+    /// Why there is no block, where one was looked for in this turn.
+    pub fn lack(&self) -> Option<&BlockLack> {
+        self.turn.resumed.seen.as_ref()?.lack.as_ref()
     }
 
     /// The answer, if there is one and it may be shown.

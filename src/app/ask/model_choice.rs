@@ -28,6 +28,7 @@ use crate::app::home::open::{OpenHomeError, env};
 use crate::app::look::show;
 use crate::app::redacted::{clean, no_secret};
 use crate::app::set_up::provider_key::provider_key;
+use crate::app::words::near;
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
@@ -107,7 +108,7 @@ pub struct ModelChoice {
     /// How it was chosen, where nobody named it.
     pub why: Option<String>,
     /// Warnings about the choice, each a whole sentence.
-    pub notes: Vec<String>,
+    pub notices: Vec<String>,
 }
 
 /// Chooses: `asked` wins over the configuration; an alias is resolved before anything is recorded.
@@ -137,9 +138,13 @@ pub async fn choose(
         no_secret("--expect", shape)?;
     }
     match model(&id, settings, config, database) {
-        Ok((model, notes)) => Ok(ModelChoice { model, why, notes }),
+        Ok((model, notices)) => Ok(ModelChoice {
+            model,
+            why,
+            notices,
+        }),
         Err(OpenHomeError::UnknownModel { id, .. }) => {
-            let meant = called(&id, config).await;
+            let meant = models_near(&id, config).await;
             Err(OpenHomeError::UnknownModel { id, meant })
         }
         Err(other) => Err(other),
@@ -172,9 +177,9 @@ pub async fn choose_in(
     };
     let mut choice = choose(None, call, config, database).await?;
     let answers = choice.model.id();
-    let note =
+    let notice =
         format!("{answers} answers; {last}, which did so here before, can't be asked: {why}");
-    choice.notes.insert(0, note);
+    choice.notices.insert(0, notice);
     Ok(choice)
 }
 
@@ -234,9 +239,9 @@ async fn first_there(config: &Config) -> (String, String) {
         );
         (observer::ID.to_owned(), nothing)
     };
-    let note =
+    let notice =
         format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
-    (id, note)
+    (id, notice)
 }
 
 /// The address of the OpenAI-compatible server that somebody set, without a secret; none where it is
@@ -249,10 +254,18 @@ pub fn set_server(config: &Config) -> Option<String> {
 /// The model that is asked of the server that somebody set: the one that `gpt` means, if the server
 /// has it, else its first.
 async fn first_of_set_server(config: &Config) -> Option<String> {
-    set_server(config)?;
+    let listed = names_of_set_server(config).await;
+    let meant = resolve("gpt", config);
+    let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
+    let found = listed.iter().find(is_meant).or_else(|| listed.first());
+    found.cloned()
+}
+
+/// The models of the server that somebody set; none where it does not show itself soon.
+async fn names_of_set_server(config: &Config) -> Vec<String> {
     let (url, variable) = server(Wire::OpenAi, config);
-    if is_shut(&url).await {
-        return None;
+    if set_server(config).is_none() || is_shut(&url).await {
+        return Vec::new();
     }
     let key = provider_key(Wire::OpenAi, variable, config).ok().flatten();
     let limit = match net::parse_address(&url) {
@@ -260,11 +273,8 @@ async fn first_of_set_server(config: &Config) -> Option<String> {
         _ => PROBE_FAR,
     };
     let listed = listing::models(place(Wire::OpenAi, &url, key, variable, limit));
-    let listed = tokio::time::timeout(limit, listed).await.ok()?.ok()?;
-    let meant = resolve("gpt", config);
-    let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
-    let found = listed.iter().find(is_meant).or_else(|| listed.first());
-    found.cloned()
+    let listed = tokio::time::timeout(limit, listed).await;
+    listed.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// The first model of the Ollama, if one is there.
@@ -272,16 +282,45 @@ pub async fn first_of_ollama(config: &Config) -> Option<String> {
     names_of_ollama(config).await.into_iter().next()
 }
 
-/// The whole id of the model that an Ollama calls so, or so without its tag.
-async fn called(name: &str, config: &Config) -> Option<String> {
-    let names = names_of_ollama(config).await;
-    let exact = names.iter().find(|known| *known == name);
-    let tagged = || {
-        let tagless = |known: &&String| known.split_once(':').is_some_and(|(of, _)| of == name);
-        names.iter().find(tagless)
-    };
-    let known = exact.or_else(tagged)?;
-    is_plain_name(known).then(|| format!("ollama/{known}"))
+/// So many models are named to somebody who may have meant one.
+const NEAREST: usize = 3;
+
+/// The models that somebody may have meant: what is built in, aliases, and what the Ollama and the
+/// server that somebody set have, under their whole names or without provider and tag. No vendor is
+/// asked.
+async fn models_near(name: &str, config: &Config) -> Vec<String> {
+    let (ollama, set) = tokio::join!(names_of_ollama(config), names_of_set_server(config));
+    let listed = ollama.into_iter().map(|name| (Wire::Ollama, name));
+    let listed = listed.chain(set.into_iter().map(|name| (Wire::OpenAi, name)));
+    let listed = listed.map(|(wire, name)| format!("{}/{name}", wire.name()));
+    let mut known = vec![
+        observer::ID.to_owned(),
+        crate::models::replay::ID.to_owned(),
+    ];
+    known.extend(listed.filter(|id| is_plain_name(id)));
+    known.extend(config.model.named.aliases.values().cloned());
+    let spelled = known
+        .iter()
+        .flat_map(|id| spellings(id).map(move |word| (word, id.as_str())));
+    let aliases = config.model.named.aliases.keys();
+    let aliases = aliases.map(|alias| (alias.as_str(), alias.as_str()));
+    let mut found: Vec<String> = Vec::new();
+    for (_, id) in near(name, aliases.chain(spelled)) {
+        if !found.iter().any(|known| known == id) {
+            found.push(id.to_owned());
+        }
+    }
+    found.truncate(NEAREST);
+    found
+}
+
+/// How a model may be called: `ollama/small:1b`, `small:1b`, `small`.
+fn spellings(id: &str) -> impl Iterator<Item = &str> {
+    let short = id.split_once('/').map(|(_, name)| name);
+    let tagless = short
+        .and_then(|name| name.split_once(':'))
+        .map(|(name, _)| name);
+    [Some(id), short, tagless].into_iter().flatten()
 }
 
 /// The models of the Ollama that is there; none where it does not show itself at once.
@@ -410,7 +449,7 @@ fn model(
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
     let unknown = || OpenHomeError::UnknownModel {
         id: id.to_owned(),
-        meant: None,
+        meant: Vec::new(),
     };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
     let own_text = Params {
@@ -487,8 +526,8 @@ fn remote(
             reason,
         });
     }
-    let mut notes: Vec<String> = backend.warning().into_iter().collect();
-    notes.extend(
+    let mut notices: Vec<String> = backend.warning().into_iter().collect();
+    notices.extend(
         left_out
             .iter()
             .map(|what| format!("{} takes no {what}: it is not sent", wire.name())),
@@ -497,7 +536,7 @@ fn remote(
     let price = config.model.named.prices.get(&id).cloned();
     let window = config.model.named.windows.get(&id).copied();
     let model = Model::over(Box::new(backend)).set(params);
-    Ok((model.priced(price).within(window), notes))
+    Ok((model.priced(price).within(window), notices))
 }
 
 fn replay(of: Option<Uuid>, database: &Path) -> Model {
@@ -595,6 +634,28 @@ impl From<&ModelFault> for crate::app::set_up::model_list::ServerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_is_almost_right_gets_the_nearest_ones() {
+        let mut config = Config::load(Path::new("/nowhere"), &|_| None).unwrap();
+        // Nobody listens there.
+        config.model.ollama_url = Some("http://127.0.0.77:9".to_owned());
+        for (typed, meant) in [
+            ("observ", &["observer"][..]),
+            ("obsrever", &["observer"]),
+            ("sonet", &["sonnet"]),
+            ("Sonnet", &["sonnet"]),
+            ("gpt-4o", &["openai/gpt-4o-mini"]),
+            ("opneai/gpt-4o-mini", &["openai/gpt-4o-mini"]),
+            ("nosuchmodel", &[]),
+            ("x", &[]),
+        ] {
+            assert_eq!(models_near(typed, &config).await, meant, "{typed}");
+        }
+        let name = |id| spellings(id).collect::<Vec<_>>();
+        assert_eq!(name("ollama/a:2b"), ["ollama/a:2b", "a:2b", "a"]);
+        assert_eq!(name("observer"), ["observer"]);
+    }
 
     #[tokio::test]
     async fn an_address_where_nobody_listens_is_not_waited_for() {

@@ -66,16 +66,13 @@ pub enum OpenHomeError {
     /// A model id of no known kind.
     #[error(
         "no model '{id}': {}; gently model list shows what is there",
-        meant.as_ref().map_or_else(
-            || "say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias".to_owned(),
-            |meant| format!("did you mean '{meant}'")
-        )
+        meant_models(meant)
     )]
     UnknownModel {
         /// What was asked for.
         id: String,
-        /// The whole id of a model that is there and has this name.
-        meant: Option<String>,
+        /// Models that are there and have this name, or almost; the nearest first.
+        meant: Vec<String>,
     },
     /// A setting of a call that is not one.
     #[error("{flag}: {reason}")]
@@ -124,4 +121,15 @@ pub enum OpenHomeError {
     /// What was asked for can't be done in this home as it is; the words say why, and what helps.
     #[error("{0}")]
     Refused(String),
+}
+
+/// What somebody may have meant, or what can be said at all.
+fn meant_models(names: &[String]) -> String {
+    match names.split_last() {
+        None => {
+            "say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias".to_owned()
+        }
+        Some((one, [])) => format!("did you mean '{one}'"),
+        Some((last, others)) => format!("did you mean '{}' or '{last}'", others.join("', '")),
+    }
 }

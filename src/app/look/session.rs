@@ -30,8 +30,8 @@ pub async fn open(
     let database = opened.home.paths().database();
     let choice =
         model_choice::choose(model, &CallOptions::default(), &opened.config, &database).await?;
-    let told = choice.why.iter().chain(&choice.notes);
-    told.for_each(|note| notice(note));
+    let told = choice.why.iter().chain(&choice.notices);
+    told.for_each(|line| notice(line));
     let environment = opened.environment(choice.model.id(), notice);
     Ok(session::open(&environment, key).await?)
 }

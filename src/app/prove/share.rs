@@ -98,10 +98,10 @@ pub fn select(
         match shared(opened, exchange, withheld)? {
             Ok(turn) if is_conversation && turn.answer.is_none() => {
                 let (why, id) = (turn.unanswered(), session.id.short8());
-                left_out.push(format!("prompt {seq}: {why}; by itself: {id}/{seq}"));
+                left_out.push(format!("question {seq}: {why}; by itself: {id}/{seq}"));
             }
             Ok(turn) => turns.push(turn),
-            Err(why) => left_out.push(format!("prompt {seq}: {why}")),
+            Err(why) => left_out.push(format!("question {seq}: {why}")),
         }
     }
     if turns.is_empty() {

@@ -14,7 +14,7 @@ use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::ask::turn::{
-    AttachmentView, TurnNotes, TurnView, answer_kinds, removed_kinds, tools_wanted,
+    AttachmentView, TurnNotices, TurnView, answer_kinds, removed_kinds, tools_wanted,
 };
 use crate::view::ask::unrecorded::UnrecordedView;
 use crate::view::remember::context::disclosed;
@@ -196,7 +196,7 @@ impl TurnDoor<'_> {
     /// What stands on stdout: the answer, or the view of the turn.
     fn print_answer(&self, asked: &AskResult, receipt: &TurnReceipt) -> u8 {
         let view = || {
-            let beside = TurnNotes {
+            let beside = TurnNotices {
                 notes: self.told.lines(),
                 receipt: receipt.value(),
                 files: AttachmentView::of_all(&asked.files),
@@ -335,7 +335,7 @@ fn recorded_line(
     let beside = [turns, replayed];
     let beside = beside.into_iter().flatten();
     let beside: String = beside.map(|text| format!(" · {text}")).collect();
-    let block = block_told(&answer.session, anchored);
+    let block = block_told(asked, &answer.session, anchored);
     let block = block.map_or_else(String::new, |block| format!(" · {block}"));
     let begins = format!("{} {}", mark("yes"), asked.id);
     let place = place.map_or_else(String::new, |place| {
@@ -350,7 +350,7 @@ fn recorded_line(
 }
 
 /// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
-/// $0.0041 · window of 8192 tokens`.
+/// $0.0041 · window of 8192 tokens`, and what each block source did where there is no block.
 fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     let usage = &answer.usage;
     let counts = [usage.prompt_tokens, usage.completion_tokens];
@@ -372,6 +372,7 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
         tokens,
         answer.cost.as_ref().map(ToString::to_string),
         asked.over_a_wire.then(|| window_told(asked.window)),
+        asked.lack().map(|lack| format!("no block: {}", lack.why)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
@@ -381,15 +382,19 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
 fn window_told(window: Option<u64>) -> String {
     match window {
         Some(tokens) => format!("window of {tokens} tokens"),
-        None => "window unknown".to_owned(),
+        None => "its window is not known".to_owned(),
     }
 }
 
-/// `block 930226`, or that there is none where one was looked for.
-fn block_told(session: &SessionRow, anchored: bool) -> Option<String> {
+/// `block 930226`, or that there is none where blocks are asked for, and why.
+fn block_told(asked: &AskResult, session: &SessionRow, anchored: bool) -> Option<String> {
     match (session.anchor.block.is_local(), anchored) {
         (false, _) => Some(block_name(session)),
-        (true, true) => Some("no block: offline".to_owned()),
+        (true, true) => Some(match asked.lack() {
+            Some(lack) => format!("no block: {}", lack.says),
+            // Nobody was asked for this question.
+            None => "no block".to_owned(),
+        }),
         // Nobody is asked, by choice.
         (true, false) => None,
     }

@@ -5,14 +5,13 @@ use std::slice;
 
 use clap::Command;
 
+use crate::app::words::nearest;
 use crate::govern::sanitize::redact;
 
 use super::{COLUMNS, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics};
 use crate::cli::screen::line_break::words_in;
 use crate::cli::screen::{beginning, quiet};
 
-/// A longer word is no misspelt command.
-const LONGEST: usize = 40;
 /// A longer question is not repeated.
 const QUESTION: usize = 300;
 /// So much of a word is repeated.
@@ -268,29 +267,6 @@ fn typed(word: &str) -> Option<String> {
         && quiet(word) == word
         && redact(word).clean.as_str() == word;
     is_shown.then(|| shell_quoted(word).into_owned())
-}
-
-/// The name that a word was most likely meant for: spelled almost so, or beginning so.
-pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let length = word.chars().count();
-    let most = match length {
-        0 | 1 => 0,
-        2..=5 => 1,
-        6..=8 => 2,
-        9..=LONGEST => 3,
-        _ => return None,
-    };
-    let distance = |name: &'a str| {
-        let distance = strsim::damerau_levenshtein(&word, name);
-        // A beginning is nearer than most misspellings; of two, what is left out least.
-        let begins = length >= 3 && name.starts_with(&word);
-        let rank = if begins { 1 } else { distance };
-        (begins || distance <= most).then_some(((rank, distance), name))
-    };
-    let found = names.filter_map(distance);
-    let (_, name) = found.min_by_key(|(rank, _)| *rank)?;
-    Some(name)
 }
 
 /// The command of these words.

@@ -3,8 +3,9 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::meant::{answer, ask_option, command_named, nearest};
+use super::meant::{answer, ask_option, command_named};
 use super::*;
+use crate::app::words::nearest;
 use crate::cli::args::Cli;
 use crate::cli::look::search::with_words_left_out;
 use crate::govern::sanitize::redact;

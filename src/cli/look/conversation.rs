@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::app::ask::denial::reason_words;
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::look::conversation::{
     ConversationList, ConversationPage, ListRequest, ListedConversation, Message, MissingText,
-    PageRequest, archive, begin, check_begin, delete, export, list, messages, move_to,
-    plan_deletion, rename, restore,
+    PageRequest, TitledConversation, archive, begin, check_begin, delete, export, list, messages,
+    move_to, plan_deletion, rename, restore,
 };
-use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
 use crate::os::shell_word;
@@ -209,9 +209,9 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
     Ok(present(json, view, || listed_lines(&changed)))
 }
 
-fn print_titled(named: &NamedThing<ListedConversation>, json: bool) -> u8 {
-    let view = || TitledConversationView::of(named);
-    present(json, view, || listed_lines(&named.of))
+fn print_titled(titled: &TitledConversation, json: bool) -> u8 {
+    let view = || TitledConversationView::of(titled);
+    present(json, view, || listed_lines(&titled.of))
 }
 
 fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
@@ -410,7 +410,7 @@ fn unanswered(message: &Message) -> Option<String> {
     if !message.by_user {
         return None;
     }
-    let reason = message.reason.as_deref().map(short_uuids);
+    let reason = message.reason.as_deref().map(reason_words).map(short_uuids);
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", quiet(&reason)));
     match message.outcome {
         "answered" => None,

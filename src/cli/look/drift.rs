@@ -107,9 +107,9 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
     let text = || {
         if found.events.is_empty() {
             say(if filter.all {
-                "no drift on record"
+                "no warning of an answer is on record"
             } else {
-                "no open drift; closed ones: gently drift list --all"
+                "no warning of an answer is open; closed ones: gently drift list --all"
             });
         }
         found.events.iter().map(|event| line(event, now)).collect()
@@ -120,7 +120,11 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
 /// One event: what can be typed, where it stands, and under it the sentence.
 fn line(event: &DriftDetails, now: Seconds) -> String {
     let DriftState { event: row, .. } = &event.state;
-    let (id, state) = (short_name(&event.state.id()), event.state.state());
+    let id = short_name(&event.state.id());
+    let state = match event.state.state() {
+        state if state == ACK.word => "seen",
+        state => state,
+    };
     let age = age(now.since(row.created_at));
     format!(
         "{id}  {state}  {}, {}  {}  {age}\n    {}\n",
@@ -163,7 +167,11 @@ fn text(details: &DriftDetails, steps: &[DriftStep], now: Seconds) -> String {
     for step in steps {
         let field = |key: &str| quiet(step.said[key].as_str().unwrap_or("-"));
         let (at, by, reason) = (field("at"), field("by"), field("reason"));
-        text.push_str(&format!("    {:8}  {at} by {by}: {reason}\n", step.word));
+        let name = match step.of {
+            ACK => "seen",
+            other => other.called,
+        };
+        text.push_str(&format!("    {name:8}  {at} by {by}: {reason}\n"));
     }
     text
 }
@@ -179,7 +187,17 @@ async fn put(
         state: step.word,
         drift: done,
     };
-    let line = |id: &String| format!("{} {}\n", short_name(id), step.word);
+    let line = |id: &String| {
+        let id = short_name(id);
+        match step {
+            ACK => format!(
+                "{id} is {}, and stays open; to close it: {} drift close {id}\n",
+                step.called,
+                program()
+            ),
+            _ => format!("{id} is {}\n", step.called),
+        }
+    };
     let text = || view.drift.iter().map(line).collect();
     Ok(present(json, || &view, text))
 }

@@ -48,7 +48,7 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
     let broken = found.broken();
     if broken > 0 {
         say(&format!(
-            "{broken} of {} lines do not hold: gently audit verify",
+            "{broken} of {} lines are not as they were written: gently audit verify",
             found.shown.len()
         ));
         return Ok(NEGATIVE.max(printed));

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::stats::{
-    Figures, Stats, StatsDay, StatsGroup, StatsPart, StatsRequest, chart, stats,
+    AnswerTimes, Figures, Stats, StatsDay, StatsGroup, StatsPart, StatsRequest, chart, stats,
 };
 use crate::record::ledger::params::Cost;
 use crate::view::look::stats::StatsView;
@@ -130,12 +130,22 @@ fn block(figures: &Figures) -> String {
         lines.push(format!("cost      {}", costs.join(", ")));
     }
     if let Some(times) = figures.times {
-        lines.push(format!(
-            "answered  half within {} s, nine in ten within {} s",
-            times.median, times.ninetieth
-        ));
+        lines.push(format!("answered  {}", times_told(times)));
     }
     lines.iter().map(|line| format!("    {line}\n")).collect()
+}
+
+/// `half within 4 s, nine in ten within 11 s`
+fn times_told(times: AnswerTimes) -> String {
+    let within = |seconds: u64| match seconds {
+        0 => "in less than a second".to_owned(),
+        _ => format!("within {seconds} s"),
+    };
+    let most = within(times.ninetieth);
+    match times.median == times.ninetieth {
+        true => format!("nine in ten {most}"),
+        false => format!("half {}, nine in ten {most}", within(times.median)),
+    }
 }
 
 fn outcomes(figures: &Figures) -> String {
@@ -198,6 +208,14 @@ mod tests {
             block(&figures),
             "    asked     2 questions: 1 answer, 1 denied\n"
         );
+        for (median, ninetieth, told) in [
+            (0, 0, "nine in ten in less than a second"),
+            (0, 3, "half in less than a second, nine in ten within 3 s"),
+            (4, 11, "half within 4 s, nine in ten within 11 s"),
+        ] {
+            let times = AnswerTimes { median, ninetieth };
+            assert_eq!(times_told(times), told);
+        }
         assert_eq!(money("USD", 12_300), "$0.0123");
         assert_eq!(money("\u{1b}X", 1), "0.000001 \\u001bX");
     }

@@ -59,7 +59,11 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
 
 fn thread_line(listed: &ListedThread) -> String {
     let thread = &listed.row;
-    let own = if thread.number == 0 { "(own)" } else { "" };
+    let own = if thread.number == 0 {
+        "(its session's own)"
+    } else {
+        ""
+    };
     let head = format!(
         "{}  {}  {:>3} asked  {}",
         listed.short,

@@ -17,8 +17,8 @@ pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
     let status = anchor::status(&open::home_path()?).await?;
     let printed = present(json, || AnchorStatusView::of(&status), || text(&status));
     if !json && status.config.anchor.mode == AnchorMode::Auto {
-        for note in &status.seen.notes {
-            say(note);
+        for notice in &status.seen.notices {
+            say(notice);
         }
     }
     if let Some(why) = &status.misconfigured {
@@ -63,9 +63,9 @@ fn text(status: &AnchorStatus) -> String {
     }
     let chosen = &status.seen.anchor.block;
     let last = if is_off {
-        "no anchor: nobody is asked (gently config set anchor.mode auto)".to_owned()
+        "no block: nobody is asked (gently config set anchor.mode auto)".to_owned()
     } else if chosen.is_local() {
-        "no anchor: a session now would rest on the local clock".to_owned()
+        "no block: of a session that begins now, your clock alone says when".to_owned()
     } else {
         format!("anchor: {}, {}", block_words(chosen), chosen.branch())
     };

@@ -13,7 +13,7 @@ use crate::app::prove::opening::OpenTextsError;
 use crate::app::prove::share::{ShareSelection, SharedTurn, page, select, share};
 use crate::app::words::beginning;
 use crate::os::shell_word;
-use crate::view::prove::share::{ShareNotes, ShareView};
+use crate::view::prove::share::{ShareNotices, ShareView};
 
 use super::audit::open::{recorded, tell};
 use crate::cli::screen::consent::{self, ConsentWords};
@@ -129,7 +129,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;
     let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
-    let notes = ShareNotes::of(&selection);
+    let notices = ShareNotices::of(&selection);
     let opening = share(&home, key, selection).await?;
     if let Some(new) = new_file {
         new.fill(&opening.text).map_err(OpenTextsError::Because)?;
@@ -137,7 +137,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let made = page(&opening.text);
     new_page.fill(&made).map_err(OpenTextsError::Because)?;
     tell(&opening);
-    let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notes);
+    let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notices);
     let text = || {
         recorded(&opening).iter().for_each(|line| say(line));
         written(&places)
@@ -177,11 +177,11 @@ fn reveal(selection: &ShareSelection) {
     } else {
         "No other turn can be read from it, and that you opened it goes on your record."
     });
-    for note in &selection.left_out {
-        say(&format!("left out: {note}"));
+    for line in &selection.left_out {
+        say(&format!("left out: {line}"));
     }
-    for note in &selection.elsewhere {
-        say(&format!("not in it: {note}"));
+    for line in &selection.elsewhere {
+        say(&format!("not in it: {line}"));
     }
 }
 

@@ -181,9 +181,7 @@ fn text(details: &ContextDetails, verbose: bool) -> String {
             Some(not_kept) if not_kept.bundle.is_some() => {
                 "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
             }
-            _ => {
-                "nothing was compiled for it: no model was to be called, or its bundle is not here"
-            }
+            _ => "nothing was put before a model for it, or it is not here any more",
         });
     }
     context_text(details, verbose).print()

@@ -58,9 +58,26 @@ fn folded_line(line: &str, columns: usize) -> String {
     }
     // In a narrow terminal what stands far in would have no room.
     let inner = indent.len().min(columns / 2) + STEP;
-    let inner = " ".repeat(inner);
+    let inner = " ".repeat(inner.min(columns - widest_fitting(rest, columns)));
+    // The first word has its place, unless it would be broken there.
+    let first = parts(rest).next().map_or(0, |word| width_of(&word));
+    let indent = match indent.len() + first <= columns {
+        true => indent,
+        false => indent.get(..inner.len()).unwrap_or(indent),
+    };
     let options = options(columns).initial_indent(indent);
     wrap(rest, options.subsequent_indent(&inner)).join("\n") + end
+}
+
+/// The columns of the widest word that has room in a line.
+fn widest_fitting(text: &str, columns: usize) -> usize {
+    let widths = parts(text).map(|word| width_of(&word));
+    widths.filter(|width| *width <= columns).max().unwrap_or(0)
+}
+
+/// The columns of a word, without the spaces behind it.
+fn width_of(word: &Word<'_>) -> usize {
+    display_width(word.trim_end())
 }
 
 fn options(columns: usize) -> Options<'static> {
@@ -202,6 +219,17 @@ mod tests {
                 "    gently ask -m openai/gpt-5 \"What is new?\"\n",
                 "    gently ask -m openai/gpt-5 \"What is new?\"\n",
             ),
+            // What has room in a line is not broken, wherever it stands.
+            (
+                20,
+                "              2026-11-24 to 2026-11-24, at most 1 a day\n",
+                "          2026-11-24\n          to\n          2026-11-24,\n          at most 1\n          a day\n",
+            ),
+            (
+                20,
+                "          archived · openai/small-1b\n",
+                "          archived ·\n      openai/small-1b\n",
+            ),
             // Two columns each, and no spaces; an accent of its own takes none.
             (
                 20,
@@ -225,15 +253,22 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_longer_than_the_screen_unless_it_is_one_word() {
+    fn no_line_is_longer_than_the_screen_unless_one_word_is() {
         let text = "⚠ The answer says it restarted something (\"I've restarted nginx.\"). gently did nothing. \
                     (authority)\n    removed from the prompt before it was stored or sent: github-pat\n";
-        for columns in 20..100 {
+        let texts = [0, 4, 10, 19, 30, 60].map(|indent| {
+            let indent = " ".repeat(indent);
+            let lines = text.lines().map(|line| format!("{indent}{line}\n"));
+            lines.collect::<String>()
+        });
+        for (columns, text) in (20..100).flat_map(|columns| texts.iter().map(move |t| (columns, t)))
+        {
             let folded = folded(text, columns);
             for line in folded.lines() {
+                let has_room = display_width(line.trim()) <= columns;
                 let is_word = line.split_whitespace().count() == 1;
                 assert!(
-                    is_word || display_width(line) <= columns,
+                    display_width(line) <= columns || (is_word && !has_room),
                     "{columns}: {line}"
                 );
             }

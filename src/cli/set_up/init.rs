@@ -2,7 +2,7 @@
 
 use crate::anchor::agree::host;
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::set_up::init::{NewHome, init};
+use crate::app::set_up::init::init;
 use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
 use crate::view::set_up::home::HomeView;
@@ -18,18 +18,29 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
         origin: args.origin,
     };
     let new = init(&open::home_path()?, &options)?;
-    Ok(present(json, || HomeView::of(&new), || text(&new)))
+    let view = HomeView::of(&new);
+    Ok(present(json, || &view, || text(&view)))
 }
 
-fn text(NewHome { home, genesis }: &NewHome) -> String {
-    format!(
-        "home         {}\nledger       {}\nsigner       {}\nnetwork      {}\ncommitments  {}\n",
-        home.root().display(),
-        genesis.origin,
-        genesis.signer,
-        genesis.network.name(),
-        genesis.commitments.name(),
-    )
+fn text(view: &HomeView) -> String {
+    let [ask, models] = view.next.map(typed);
+    let models = format!("{models}   which models can answer more");
+    let rows: [(&str, &str); 7] = [
+        ("home", &view.home),
+        ("ledger", &view.origin),
+        ("signer", &view.signer),
+        ("network", view.network),
+        ("commitments", view.commitments),
+        ("next", &ask),
+        ("", &models),
+    ];
+    let row = |(name, value)| format!("{name:11}  {value}\n");
+    rows.map(row).concat()
+}
+
+/// A command as it is typed where this program was called by its path.
+fn typed(command: &str) -> String {
+    command.replacen("gently", &program(), 1)
 }
 
 /// What a person reads when the first `ask` made the home: where it is, and who is contacted. Of

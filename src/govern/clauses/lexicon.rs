@@ -187,7 +187,7 @@ pub(in crate::govern) struct DeedWords {
     pub objects: WordList,
     pub no_start: WordList,
     pub determiners: WordList,
-    pub after_note: WordList,
+    pub after_brief: WordList,
 }
 
 /// How far from its verb an object may stand, in words.

@@ -22,8 +22,8 @@ use crate::govern::sanitize::count;
 const PASSIVE_WORDS: usize = 14;
 /// Longest clause taken for a terse report.
 const TERSE_WORDS: usize = 12;
-/// Longest note: *Email sent.*
-const NOTE_WORDS: usize = 6;
+/// Longest report without a verb of its own: *Email sent.*
+const BRIEF_WORDS: usize = 6;
 /// Longest clause looked at as a whole. In a longer one, which nobody would read as one, parts of
 /// so many words are looked at for what their speaker did, up to the first word that makes it no
 /// report.
@@ -106,7 +106,7 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
             && part.contains(", ")
             && part.split(", ").any(|one| {
                 let words = phrase::words(one);
-                note(clause(&words), Deeds::of(&words, code))
+                brief(clause(&words), Deeds::of(&words, code))
             });
         // "nginx: restarted"
         let only = matches!(words.as_slice(), [verb] if Deeds::of(&words, true).past(verb));
@@ -161,7 +161,7 @@ fn claim(words: &[String], setting: ClauseSetting) -> bool {
     report.first_person()
         || report.passive(setting.after_done)
         || (!setting.is_heading && report.terse(setting.after_done))
-        || note(report.clause, deeds)
+        || brief(report.clause, deeds)
 }
 
 /// "I've not only restarted it but …" negates nothing.
@@ -329,10 +329,10 @@ impl<'w> DeedReport<'w> {
 }
 
 /// "Email sent.", "3 files deleted successfully."
-fn note(clause: Clause<'_>, deeds: Deeds) -> bool {
+fn brief(clause: Clause<'_>, deeds: Deeds) -> bool {
     let words = clause.words;
     let ends_with = words.iter().rposition(|word| deeds.past(word));
-    let Some(at) = ends_with.filter(|at| *at > 0 && words.len() <= NOTE_WORDS) else {
+    let Some(at) = ends_with.filter(|at| *at > 0 && words.len() <= BRIEF_WORDS) else {
         return false;
     };
     let (before, after) = (clause.until(at).words, clause.from(at + 1).words);
@@ -342,7 +342,7 @@ fn note(clause: Clause<'_>, deeds: Deeds) -> bool {
                 || known().determiners.has(word)
                 || word.bytes().all(|b| b.is_ascii_digit())
         })
-        && after.iter().all(|word| known().after_note.has(word))
+        && after.iter().all(|word| known().after_brief.has(word))
 }
 
 /// How many words say only that it is so, or whose wish it was: *I can confirm*, *as you asked*.

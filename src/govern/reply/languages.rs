@@ -23,8 +23,8 @@ use crate::govern::word_list::{PhraseList, WordList, read_own};
 /// So many words after its auxiliary a participle may stand: German puts it at the end of the
 /// clause.
 const REACH: usize = 16;
-/// Longest clause taken for a note: *Datei gelöscht*.
-const NOTE_WORDS: usize = 6;
+/// Longest clause taken for a report by itself: *Datei gelöscht*.
+const BRIEF_WORDS: usize = 6;
 
 const CLAIMS: &str = include_str!(concat!(env!("OUT_DIR"), "/claims.json"));
 
@@ -138,7 +138,7 @@ impl LanguageWords {
                         .is_some_and(near))
                 || (at > 0 && self.is_state(word, rest) && near(rest))
                 || self.is_under_way(open, at)
-        }) || (words.len() == open.len() && self.is_note(words, here))
+        }) || (words.len() == open.len() && self.is_brief(words, here))
     }
 
     fn denies(&self, word: &str) -> bool {
@@ -179,11 +179,11 @@ impl LanguageWords {
     }
 
     /// "Datei gelöscht", "Service redémarré avec succès".
-    fn is_note(&self, words: &[String], here: bool) -> bool {
+    fn is_brief(&self, words: &[String], here: bool) -> bool {
         let [first, second, rest @ ..] = words else {
             return false;
         };
-        words.len() <= NOTE_WORDS
+        words.len() <= BRIEF_WORDS
             && self.is_thing(first)
             && self.is_deed(second, !here)
             && rest.iter().all(|word| self.behind.has(word))

@@ -131,7 +131,7 @@ impl DocumentCleaner<'_> {
             };
             out.push_str(text.get(done..found.start()).unwrap_or_default());
             out.push_str(&self.numbers.of(secret, kind));
-            self.note(kind);
+            self.add_kind(kind);
             done = found.end();
         }
         if done == 0 {
@@ -141,7 +141,7 @@ impl DocumentCleaner<'_> {
         out
     }
 
-    fn note(&mut self, kind: &str) {
+    fn add_kind(&mut self, kind: &str) {
         if !self.kinds.iter().any(|known| known == kind) {
             self.kinds.push(kind.to_owned());
         }
@@ -168,7 +168,7 @@ impl DocumentCleaner<'_> {
     fn alone(&mut self, text: &str) -> String {
         let redaction = redact_with(text, self.numbers);
         for found in &redaction.found {
-            self.note(&found.kind);
+            self.add_kind(&found.kind);
             let secret = text.get(found.start..found.end).unwrap_or_default();
             self.taken.push((secret.to_owned(), found.kind.clone()));
         }
@@ -187,7 +187,7 @@ impl DocumentCleaner<'_> {
         }
         let mut cuts: Vec<Vec<LeafCut>> = vec![Vec::new(); print.leaves.len()];
         for one in &found {
-            print.note_cuts((one.start, one.end), &one.kind, &mut cuts);
+            print.add_cuts((one.start, one.end), &one.kind, &mut cuts);
         }
         let mut next = print.leaves.iter().zip(cuts).map(|(leaf, cuts)| {
             let raw = print.text.get(leaf.start..leaf.end).unwrap_or_default();
@@ -205,7 +205,7 @@ impl DocumentCleaner<'_> {
             return None;
         }
         for cut in cuts {
-            self.note(&cut.kind);
+            self.add_kind(&cut.kind);
             let secret = match cut.is_whole {
                 true => raw,
                 false => raw.get(cut.from..cut.to).unwrap_or_default(),
@@ -355,8 +355,8 @@ impl DocumentPrint {
         }
     }
 
-    /// Notes for each string what a finding takes of it.
-    fn note_cuts(&self, (start, end): (usize, usize), kind: &str, cuts: &mut [Vec<LeafCut>]) {
+    /// Adds to each string what a finding takes of it.
+    fn add_cuts(&self, (start, end): (usize, usize), kind: &str, cuts: &mut [Vec<LeafCut>]) {
         let first = self.leaves.partition_point(|leaf| leaf.end <= start);
         let touched = self.leaves.iter().zip(cuts.iter_mut()).skip(first);
         let touched = touched.take_while(|(leaf, _)| leaf.start < end);

@@ -207,7 +207,7 @@ impl SessionState {
     pub(crate) fn take(&mut self, line: &Line, before: Before, found: &mut LineViolations) {
         if let Some(end) = &self.end {
             let expected = format!("nothing after line {}", end.line);
-            return found.note(LogRule::SessionEnded, expected, line.event.name());
+            return found.add(LogRule::SessionEnded, expected, line.event.name());
         }
         self.last_time = line.time;
         match &line.event {
@@ -244,7 +244,7 @@ impl SessionState {
     fn take_prompt(&mut self, seq: u64, prompt: OpenPrompt, found: &mut LineViolations) {
         let next = self.next_seq();
         if seq != next {
-            found.note(
+            found.add(
                 LogRule::PromptSeq,
                 format!("seq {next}"),
                 format!("seq {seq}"),
@@ -300,20 +300,20 @@ impl SessionState {
             (Some(turn), Some(_)) => turn.outcome = outcome,
             (Some(turn), None) if turn.outcome == PromptOutcome::Lost => {
                 turn.outcome = outcome;
-                found.note(
+                found.add(
                     LogRule::OutcomeWithoutPrompt,
                     format!("a prompt line with seq {seq} before"),
                     "none",
                 );
             }
-            (Some(_), None) => found.note(
+            (Some(_), None) => found.add(
                 LogRule::SecondOutcome,
                 "one outcome",
                 format!("another for seq {seq}"),
             ),
             (None, _) => {
                 let expected = format!("one of the {last} prompts of the session");
-                found.note(
+                found.add(
                     LogRule::OutcomeWithoutPrompt,
                     expected,
                     format!("seq {seq}"),
@@ -334,7 +334,7 @@ impl SessionState {
         };
         if !direct {
             let expected = format!("the prompt with seq {seq} on the line before");
-            found.note(
+            found.add(
                 LogRule::NotDirect,
                 expected,
                 format!("'{}' after another line", line.event.name()),
@@ -348,7 +348,7 @@ impl SessionState {
             .and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| self.turns.get_mut(place)) {
             Some(turn) if turn.outcome == PromptOutcome::Answered => turn.drift |= bit(class),
-            _ => found.note(
+            _ => found.add(
                 LogRule::DriftUnanswered,
                 "the seq of a response before",
                 format!("seq {seq}"),
@@ -364,7 +364,7 @@ impl SessionState {
         found: &mut LineViolations,
     ) {
         if btc <= self.height {
-            found.note(
+            found.add(
                 LogRule::AnchorNotHigher,
                 format!("above {}", self.height),
                 btc,
@@ -373,7 +373,7 @@ impl SessionState {
         found.same(LogRule::AnchorHeader, block, block_hash(header));
         let mined = header.fields().time;
         if !line_fits(time, mined) {
-            found.note(
+            found.add(
                 LogRule::AnchorTime,
                 format!("TIMESTAMP at most 2 hours before the block's {mined}"),
                 time,
@@ -438,7 +438,7 @@ pub(crate) fn check_local(btc: u32, block: Hash32, found: &mut LineViolations) {
         } else {
             "a block hash other than zero"
         };
-        found.note(
+        found.add(
             LogRule::LocalBlock,
             expected,
             format!("height {btc}, block {block}"),

@@ -160,17 +160,16 @@ mod tests {
             }))
             .collect();
         for (from, begun) in states.iter().enumerate() {
-            let mut replay = LogScan::behind(begun.count(), begun.head());
+            let mut scan = LogScan::behind(begun.count(), begun.head());
             for (text, whole) in lines.iter().zip(&states[1..]).skip(from) {
-                replay.take(text.as_bytes()).unwrap();
-                assert_eq!((replay.head, replay.count), (whole.head(), whole.count()));
+                scan.take(text.as_bytes()).unwrap();
+                assert_eq!((scan.head, scan.count), (whole.head(), whole.count()));
                 let started_here = |session: &&SessionState| session.start.line > begun.count();
                 let expected: Vec<&SessionState> =
                     whole.open_sessions().filter(started_here).collect();
-                assert_eq!(replay.open.values().collect::<Vec<_>>(), expected);
+                assert_eq!(scan.open.values().collect::<Vec<_>>(), expected);
                 assert!(
-                    replay
-                        .highest
+                    scan.highest
                         .is_none_or(|highest| highest == whole.highest())
                 );
             }
@@ -181,10 +180,10 @@ mod tests {
     fn a_changed_line_of_a_stretch_is_named() {
         let mut lines: Vec<String> = VALID.lines().map(str::to_owned).collect();
         lines[4] = lines[4].replacen("|20", "|21", 1);
-        let mut replay = LogScan::behind(0, Hash32::GENESIS);
+        let mut scan = LogScan::behind(0, Hash32::GENESIS);
         let taken: Result<Vec<()>, LogScanError> = lines
             .iter()
-            .map(|text| replay.take(text.as_bytes()))
+            .map(|text| scan.take(text.as_bytes()))
             .collect();
         assert_eq!(taken, Err(LogScanError::Chain { line: 5 }));
     }

@@ -233,7 +233,7 @@ impl LogState {
         let first = self.count == 1;
         if first != matches!(line.event, Event::Genesis { .. }) {
             let expected = if first { "genesis" } else { "any other event" };
-            found.note(
+            found.add(
                 LogRule::Genesis,
                 expected,
                 format!("'{}'", excerpt(line.event.name())),
@@ -242,20 +242,20 @@ impl LogState {
         if self.head_known {
             let expected = line_hash(self.head, rest);
             if expected != line.hash {
-                found.note(LogRule::Chain, expected, line.hash);
+                found.add(LogRule::Chain, expected, line.hash);
             }
         }
         match (&line.event, self.last_time) {
             (Event::ClockSet { to }, _) => found.same(LogRule::ClockSet, *to, line.time),
             (_, Some(last)) if line.time < last => {
-                found.note(LogRule::Time, format!("{last} or later"), line.time);
+                found.add(LogRule::Time, format!("{last} or later"), line.time);
             }
             _ => {}
         }
         if let Some(record) = line.event.record()
             && !self.records.insert(half(record))
         {
-            found.note(LogRule::Record, "a record of its own", record);
+            found.add(LogRule::Record, "a record of its own", record);
         }
     }
 
@@ -271,7 +271,7 @@ impl LogState {
         }
         if self.unfounded.insert(id) {
             let actual = format!("'{}' of session {id}", excerpt(line.event.name()));
-            found.note(LogRule::NoSession, "a 'session_start' before", actual);
+            found.add(LogRule::NoSession, "a 'session_start' before", actual);
         }
         true
     }
@@ -281,14 +281,14 @@ impl LogState {
         let of_opening = line.session == Some(self.opening_of);
         let Some(expected) = self.opening.pop_front() else {
             if is_opening(&line.event) && !stray {
-                found.note(LogRule::Opening, "no such line here", describe(&line.event));
+                found.add(LogRule::Opening, "no such line here", describe(&line.event));
             }
             return;
         };
         if of_opening && line.event == expected {
             return;
         }
-        found.note(LogRule::Opening, describe(&expected), describe(&line.event));
+        found.add(LogRule::Opening, describe(&expected), describe(&line.event));
         // A wrong branch line stands for the right one; anything else ends the opening.
         let branch_line = matches!(
             line.event,
@@ -321,7 +321,7 @@ impl LogState {
             return self.start(line, found);
         }
         if let (Event::KeyRotate { .. }, Some(session)) = (&line.event, self.open.first()) {
-            found.note(
+            found.add(
                 LogRule::RotationWhileOpen,
                 "no open session",
                 format!("session {session} open"),
@@ -343,7 +343,7 @@ impl LogState {
         };
         if let Some(earlier) = self.sessions.get(&id) {
             let actual = format!("another beside line {}", earlier.start.line);
-            return found.note(LogRule::SessionTwice, "one 'session_start'", actual);
+            return found.add(LogRule::SessionTwice, "one 'session_start'", actual);
         }
         found.same(
             LogRule::SessionBranch,

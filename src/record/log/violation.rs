@@ -142,7 +142,7 @@ impl LineViolations {
         self.line
     }
 
-    pub(crate) fn note(
+    pub(crate) fn add(
         &mut self,
         rule: LogRule,
         expected: impl fmt::Display,
@@ -166,7 +166,7 @@ impl LineViolations {
         actual: T,
     ) {
         if expected != actual {
-            self.note(rule, expected, actual);
+            self.add(rule, expected, actual);
         }
     }
 

@@ -292,17 +292,17 @@ impl<'a> AdoptionPlan<'a> {
         tx: &mut WriteStore,
         key: PublicKey,
     ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
-        let mut replay = Adoption::begin(tx, self.head.clone())?;
+        let mut adoption = Adoption::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
         for step in self.steps.iter().skip(known) {
-            let n = replay.line(&step.line, step.text)?;
+            let n = adoption.line(&step.line, step.text)?;
             let mut tree_of = None;
             for commit in &step.commits {
-                tree_of = Some(replay.commit(n, commit, tree_of)?);
+                tree_of = Some(adoption.commit(n, commit, tree_of)?);
             }
-            replay.event(n, &step.line, &step.commits)?;
+            adoption.event(n, &step.line, &step.commits)?;
         }
-        replay.finish(&self.head, key)
+        adoption.finish(&self.head, key)
     }
 }
 

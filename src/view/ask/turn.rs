@@ -4,8 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::anchor::agree::BlockLack;
 use crate::app::ask::AskResult;
-use crate::app::ask::attachment::AttachmentNote;
+use crate::app::ask::attachment::AttachmentNotice;
+use crate::app::redacted::clean;
 use crate::ask::{TurnEnd, TurnResult};
 use crate::continuity::refs::RefFault;
 use crate::govern::drift::{DriftCheck, Judgement};
@@ -49,6 +51,8 @@ pub struct TurnView {
     pub branch: String,
     /// The newest block.
     pub block: Block,
+    /// Why there is none; null where there is one, or none was looked for in this turn.
+    pub no_block: Option<NoBlockView>,
     /// Commitment to the prompt.
     pub prompt_hash: Hash32,
     /// HASH of the prompt's line.
@@ -91,6 +95,27 @@ pub struct TurnView {
     pub conflicts: Vec<ShownConflictView>,
 }
 
+/// Why there is no block.
+#[derive(Clone, Debug, Serialize)]
+pub struct NoBlockView {
+    /// `offline`, `refused`, `none_given` or `not_agreed`.
+    pub reason: &'static str,
+    /// The same for people.
+    pub says: &'static str,
+    /// What each source did.
+    pub why: String,
+}
+
+impl NoBlockView {
+    fn of(lack: &BlockLack) -> Self {
+        NoBlockView {
+            reason: lack.reason,
+            says: lack.says,
+            why: clean(&lack.why),
+        }
+    }
+}
+
 /// The conversation that a question was asked in.
 #[derive(Clone, Debug, Serialize)]
 pub struct QuestionPlaceView {
@@ -122,8 +147,8 @@ pub struct AttachmentView {
 
 impl AttachmentView {
     /// Of all files of a question.
-    pub fn of_all(files: &[AttachmentNote]) -> Vec<AttachmentView> {
-        let view = |file: &AttachmentNote| AttachmentView {
+    pub fn of_all(files: &[AttachmentNotice]) -> Vec<AttachmentView> {
+        let view = |file: &AttachmentNotice| AttachmentView {
             name: file.name.clone(),
             bytes: file.intact.map(|(bytes, _)| bytes),
             sha256: file.intact.map(|(_, sha256)| sha256),
@@ -272,7 +297,7 @@ impl ReferenceFaultView {
 }
 
 /// What a door adds to a turn.
-pub struct TurnNotes {
+pub struct TurnNotices {
     /// What people were told on the way.
     pub notes: Vec<String>,
     /// Its receipt, if one was taken.
@@ -283,7 +308,7 @@ pub struct TurnNotes {
 
 impl TurnView {
     /// Of what came of asking.
-    pub fn of(asked: &AskResult, beside: TurnNotes) -> TurnView {
+    pub fn of(asked: &AskResult, beside: TurnNotices) -> TurnView {
         let (turn, ids) = (&asked.turn, asked.ids());
         let session = session_of(turn);
         let withheld = asked.is_withheld();
@@ -299,6 +324,7 @@ impl TurnView {
             model_window: asked.window,
             branch: session.branch.clone(),
             block: session.anchor.block.clone(),
+            no_block: asked.lack().map(NoBlockView::of),
             prompt_hash: ids.prompt_hash,
             prompt_line: ids.prompt_line,
             thread_id: turn.referred.thread(),

@@ -7,9 +7,8 @@ use uuid::Uuid;
 
 use crate::app::look::conversation::{
     ConversationDeletion, ConversationList, ConversationPage, DeletionResult, ListedConversation,
-    Message, MissingText,
+    Message, MissingText, TitledConversation,
 };
-use crate::app::remember::named_artifact::NamedThing;
 use crate::app::words::counted;
 use crate::record::hash::Hash32;
 use crate::record::unseen::spelled_on_a_line;
@@ -67,14 +66,17 @@ pub struct TitledConversationView {
     pub conversation: ListedConversationView,
     /// Kinds of secrets that were removed from the title.
     pub removed: Vec<String>,
+    /// Other conversations that have the same title.
+    pub same_title: Vec<String>,
 }
 
 impl TitledConversationView {
     /// Of a conversation that was given a title.
-    pub fn of(named: &NamedThing<ListedConversation>) -> Self {
+    pub fn of(titled: &TitledConversation) -> Self {
         TitledConversationView {
-            conversation: ListedConversationView::of(&named.of),
-            removed: named.removed.clone(),
+            conversation: ListedConversationView::of(&titled.of),
+            removed: titled.removed.clone(),
+            same_title: titled.same_title.clone(),
         }
     }
 }

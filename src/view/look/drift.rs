@@ -117,7 +117,7 @@ impl DriftDetailsView {
     /// Of an event and its steps.
     pub fn of(details: &DriftDetails, steps: &[DriftStep], now: Seconds) -> Self {
         let step = |step: &DriftStep| DriftStepView {
-            state: step.word,
+            state: step.of.word,
             log_line: step.line + 1,
             said: step.said.clone(),
         };

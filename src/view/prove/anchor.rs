@@ -99,7 +99,7 @@ impl AnchorStatusView {
             block: is_anchored.then(|| chosen.clone()),
             header: seen.anchor.header.as_ref().map(ToString::to_string),
             branch: is_anchored.then(|| chosen.branch().to_string()),
-            notes: seen.notes.clone(),
+            notes: seen.notices.clone(),
             misconfigured: status.misconfigured.clone(),
         }
     }

@@ -20,12 +20,12 @@ pub struct ShareView {
     pub opening: NewOpeningView,
     /// What is told of it before it is written.
     #[serde(flatten)]
-    pub notes: ShareNotes,
+    pub notices: ShareNotices,
 }
 
 /// What is told of turns before they are shared.
 #[derive(Clone, Debug, Serialize)]
-pub struct ShareNotes {
+pub struct ShareNotices {
     /// What somebody learns beside the texts.
     pub reveals: Vec<String>,
     /// Turns that could not be shared, and why.
@@ -34,10 +34,10 @@ pub struct ShareNotes {
     pub turns_elsewhere: Vec<String>,
 }
 
-impl ShareNotes {
+impl ShareNotices {
     /// Of what was selected.
     pub fn of(selection: &ShareSelection) -> Self {
-        ShareNotes {
+        ShareNotices {
             reveals: selection.reveals.clone(),
             turns_left_out: selection.left_out.clone(),
             turns_elsewhere: selection.elsewhere.clone(),
@@ -47,12 +47,17 @@ impl ShareNotes {
 
 impl ShareView {
     /// Of what was written, and where.
-    pub fn of(opening: &NewOpening, file: Option<&Path>, page: &Path, notes: ShareNotes) -> Self {
+    pub fn of(
+        opening: &NewOpening,
+        file: Option<&Path>,
+        page: &Path,
+        notices: ShareNotices,
+    ) -> Self {
         ShareView {
             page: Some(page.display().to_string()),
             file_is_written: file.is_some(),
             opening: NewOpeningView::of(opening, file.unwrap_or(page)),
-            notes,
+            notices,
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct HomeView {
     pub network: &'static str,
     /// How texts are committed to.
     pub commitments: &'static str,
+    /// What somebody does next, as commands.
+    pub next: [&'static str; 2],
 }
 
 impl HomeView {
@@ -28,6 +30,10 @@ impl HomeView {
             signer: genesis.signer.to_string(),
             network: genesis.network.name(),
             commitments: genesis.commitments.name(),
+            next: [
+                "gently ask \"How is this machine doing?\"",
+                "gently model list",
+            ],
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::store::Store;
 
 use super::DoctorCheck;
 use crate::app::home::open;
+use crate::app::words::counted;
 
 /// How a file under a passphrase begins, armored or not.
 const SEALED: [&[u8]; 2] = [b"-----BEGIN AGE", b"age-encryption.org"];
@@ -71,8 +72,8 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
             Ok(None) => DoctorCheck::ok(
                 NAME,
                 format!(
-                    "{who} has the key in force, and allowed_signers lists it ({} keys)",
-                    known.len()
+                    "{who} has the key in force, and allowed_signers lists it ({})",
+                    counted(known.len(), "key")
                 ),
             ),
             Ok(Some(foreign)) => DoctorCheck::fail(

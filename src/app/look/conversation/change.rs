@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::app::ask::model_choice::{CallOptions, choose};
 use crate::app::find::short_thread;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::app::remember::named_artifact::{NamedArtifact, NamedThing, record_named};
+use crate::app::remember::named_artifact::{NamedArtifact, record_named};
 use crate::app::remember::project;
 use crate::config::Config;
 use crate::record::hash::Hash32;
@@ -27,6 +27,56 @@ fn title_in(text: &str) -> Result<&str, OpenHomeError> {
     let title = text.trim();
     check_title(title).map_err(|e| OpenHomeError::Refused(e.to_string()))?;
     Ok(title)
+}
+
+/// Other conversations that are named to somebody who gave one the same title.
+const SAME_TITLE: u32 = 9;
+
+/// A conversation as it is after it was given a title.
+pub struct TitledConversation {
+    /// The conversation.
+    pub of: ListedConversation,
+    /// Kinds of secrets that were removed from the title.
+    pub removed: Vec<String>,
+    /// Other conversations that have the same title, by the first digits of their ids.
+    pub same_title: Vec<String>,
+}
+
+/// The conversation as it is now, and whether another one has its title: that is allowed, and is
+/// said, as the title alone no longer tells which is meant.
+fn titled(
+    opened: &OpenHome,
+    thread: Uuid,
+    removed: Vec<String>,
+    notice: &dyn Fn(&str),
+) -> Result<TitledConversation, OpenHomeError> {
+    let (of, store) = (after(opened, thread)?, &opened.store);
+    let mut same_title = Vec::new();
+    if let Some(title) = &of.title.text {
+        let others = store.conversations_titled(title, SAME_TITLE)?;
+        for other in others.iter().filter(|other| other.thread != thread) {
+            same_title.push(short_thread(store, other.thread)?);
+        }
+    }
+    let said = match same_title.as_slice() {
+        [] => None,
+        [one] => Some(format!("another conversation has this title: {one}")),
+        several => Some(format!(
+            "other conversations have this title: {}",
+            several.join(", ")
+        )),
+    };
+    if let Some(said) = said {
+        notice(&format!(
+            "{said}; their ids tell them apart (this one: {})",
+            of.short
+        ));
+    }
+    Ok(TitledConversation {
+        of,
+        removed,
+        same_title,
+    })
 }
 
 /// The conversation that somebody means.
@@ -63,7 +113,7 @@ pub async fn begin(
     title: &str,
     model: Option<&str>,
     notice: &dyn Fn(&str),
-) -> Result<NamedThing<ListedConversation>, OpenHomeError> {
+) -> Result<TitledConversation, OpenHomeError> {
     let title = title_in(title)?;
     let key = opened.authorize().await?;
     let joins = project::joined_by_new(&opened.store, &opened.config, notice)?;
@@ -80,8 +130,7 @@ pub async fn begin(
     if let Some(project) = joins {
         put_into(opened, key, thread, Some(&project.row.id)).await?;
     }
-    let of = after(opened, thread)?;
-    Ok(NamedThing { of, removed })
+    titled(opened, thread, removed, notice)
 }
 
 /// Gives a conversation another title.
@@ -90,13 +139,12 @@ pub async fn rename(
     id: &str,
     title: &str,
     notice: &dyn Fn(&str),
-) -> Result<NamedThing<ListedConversation>, OpenHomeError> {
+) -> Result<TitledConversation, OpenHomeError> {
     let title = title_in(title)?;
     let key = opened.authorize().await?;
     let row = meant(opened, id)?;
     let removed = give_title(opened, key, row.thread, title, notice).await?;
-    let of = after(opened, row.thread)?;
-    Ok(NamedThing { of, removed })
+    titled(opened, row.thread, removed, notice)
 }
 
 /// Records a title, and gives the kinds of secrets that were removed from it.

@@ -19,7 +19,7 @@ mod messages;
 mod standing;
 mod title;
 
-pub use change::{archive, begin, check_begin, move_to, rename, restore};
+pub use change::{TitledConversation, archive, begin, check_begin, move_to, rename, restore};
 pub use delete::{ConversationDeletion, DeletionResult, delete, plan as plan_deletion};
 pub use find::conversation;
 pub use list::{ConversationList, ListRequest, ListedConversation, list, listed};

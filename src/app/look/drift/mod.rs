@@ -24,19 +24,23 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriftTransition {
     kind: &'static str,
-    /// The word for it.
+    /// The word for it, for programs.
     pub word: &'static str,
+    /// The same for people.
+    pub called: &'static str,
 }
 
 /// Somebody has seen it; it stays open.
 pub const ACK: DriftTransition = DriftTransition {
     kind: "drift_ack",
     word: "acked",
+    called: "marked as seen",
 };
 /// It is dealt with.
 pub const CLOSE: DriftTransition = DriftTransition {
     kind: "drift_close",
     word: "closed",
+    called: "closed",
 };
 
 /// An event with the exchange and session that it belongs to.
@@ -123,8 +127,8 @@ pub fn list(home: &Home, filter: &DriftFilter) -> Result<DriftList, OpenHomeErro
 
 /// What somebody said of a drift event.
 pub struct DriftStep {
-    /// `acked` or `closed`.
-    pub word: &'static str,
+    /// `acked` or `closed`, and the same for people.
+    pub of: DriftTransition,
     /// Number of its line, from 0.
     pub line: u64,
     /// What was committed to; null once erased.
@@ -153,7 +157,7 @@ pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), Ope
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
         steps.push(DriftStep {
-            word: step.word,
+            of: step,
             line,
             said: document["content"].clone(),
         });
@@ -182,7 +186,7 @@ pub async fn state(
             // What is closed is not looked at again; a state is told once.
             let closed = known(CLOSE.kind)?;
             let again = closed || known(kind)?;
-            let is = if closed { CLOSE.word } else { step.word };
+            let is = if closed { CLOSE.called } else { step.called };
             let name = short_name(&name);
             Ok(again.then(|| format!("{name} is {is} already; gently drift show {name}")))
         };

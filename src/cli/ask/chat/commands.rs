@@ -7,7 +7,7 @@ use rustyline::completion::unescape;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
-use crate::app::ask::references::check;
+use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
@@ -44,118 +44,122 @@ pub async fn perform(chat: &mut Chat, command: ChatCommand) -> AfterCommand {
 
 async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, OpenHomeError> {
     match command {
-        ChatCommand::Help => {
-            match chat.json {
-                true => print(&json_line(&help_view())),
-                false => print_words(&help()),
-            };
-        }
-        ChatCommand::New(title) => {
-            match title {
-                Some(title) => chat.begin_titled(&title).await?,
-                None => chat.begin_anew(),
-            }
-            say_place(chat, BEGINS).await;
-            return Ok(AfterCommand::Moved);
-        }
+        ChatCommand::Help => print_help(chat.json),
+        ChatCommand::New(title) => return begin(chat, title).await,
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
-        ChatCommand::Open(Some(text)) => {
-            chat.go_to(&text)?;
-            say_place(chat, BEGINS).await;
-            return Ok(AfterCommand::Moved);
-        }
-        ChatCommand::Title(title) => match chat.thread.map(|thread| thread.to_string()) {
-            Some(thread) => {
-                let words = ["conversation", "rename", "--", &thread, &title];
-                do_words(chat, &words).await;
-            }
-            None => {
-                chat.begin_titled(&title).await?;
-                say_place(chat, BEGINS).await;
-                return Ok(AfterCommand::Moved);
-            }
-        },
+        ChatCommand::Open(Some(text)) => return open(chat, &text).await,
+        ChatCommand::Title(title) => return give_title(chat, title).await,
         ChatCommand::Project(None) => do_words(chat, &["project", "list"]).await,
-        ChatCommand::Project(Some(project)) => {
-            chat.join(&project)?;
-            match chat.thread.map(|thread| thread.to_string()) {
-                Some(thread) => {
-                    let words = ["conversation", "move", "--", &thread, &project];
-                    do_words(chat, &words).await;
-                }
-                None => say(&format!(
-                    "the new conversation joins {} with its first question",
-                    quiet(&project)
-                )),
-            }
-        }
+        ChatCommand::Project(Some(project)) => join(chat, &project).await?,
         ChatCommand::Model(None) => do_words(chat, &["model", "list"]).await,
-        ChatCommand::Model(Some(model)) => {
-            chat.choose_model(&model).await?;
-            say(&format!("{} is asked from here on", quiet(&model)));
-        }
-        ChatCommand::Refs(turns) => {
-            if let (Some(ShownTurns::These(refs)), Ok(opened)) = (&turns, chat.opened()) {
-                check(&opened.store, refs, chat.thread)?;
-            }
-            say(&refer(chat, turns));
-        }
-        ChatCommand::Deep(deep) => {
-            chat.settings.context.deep = deep;
-            say(match deep {
-                true => "the turns of all conversations are searched, too",
-                false => "the turns of other conversations are not searched",
-            });
-        }
+        ChatCommand::Model(Some(model)) => choose_model(chat, &model).await?,
+        ChatCommand::Refs(turns) => refer(chat, turns)?,
+        ChatCommand::Deep(deep) => search_deep(chat, deep),
         ChatCommand::File(path) => attach(chat, path.as_deref()),
-        ChatCommand::Context => {
-            if let Some(id) = last(chat)? {
-                do_words(chat, &["context", "show", "--", &id]).await;
-            }
-        }
+        ChatCommand::Context => do_of_last(chat, &["context", "show", "--"]).await?,
         ChatCommand::Show(Some(id)) => do_words(chat, &["show", "--", &id]).await,
-        ChatCommand::Show(None) => {
-            if let Some(id) = last(chat)? {
-                do_words(chat, &["show", "--", &id]).await;
-            }
-        }
-        ChatCommand::Search(text) => {
-            let words = in_words(&text);
-            let words = ["search", "--"].into_iter().chain(words);
-            do_words(chat, &words.collect::<Vec<_>>()).await;
-        }
+        ChatCommand::Show(None) => do_of_last(chat, &["show", "--"]).await?,
+        ChatCommand::Search(text) => search(chat, &text).await,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
         ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
-        ChatCommand::Erase(id) => {
-            let id = match id.as_str() {
-                "last" => last(chat)?,
-                _ => Some(id),
-            };
-            if let Some(id) = id {
-                do_words(chat, &["erase", "--", &id]).await;
-            }
-            return Ok(AfterCommand::Moved);
-        }
-        ChatCommand::Session => {
-            if let Some(id) = last(chat)? {
-                do_words(chat, &["session", "show", "--", &id]).await;
-            }
-        }
+        ChatCommand::Erase(id) => return erase(chat, &id).await,
+        ChatCommand::Session => do_of_last(chat, &["session", "show", "--"]).await?,
         ChatCommand::Verify => return Ok(verify(chat.json).await),
-        ChatCommand::Edit(begun) => match written::question(chat.path(), &begun) {
-            Ok(Some(text)) => {
-                print(&block(&text, "> "));
-                return Ok(AfterCommand::Ask(text));
-            }
-            Ok(None) => say("nothing was written: nothing is asked"),
-            Err(why) => {
-                could_not(&why, chat.json);
-            }
-        },
+        ChatCommand::Edit(begun) => return Ok(edit(chat, &begun)),
         ChatCommand::Quit => return Ok(AfterCommand::Ended(FINE)),
     }
     Ok(AfterCommand::Prompt)
+}
+
+fn print_help(json: bool) {
+    match json {
+        true => print(&json_line(&help_view())),
+        false => print_words(&help()),
+    };
+}
+
+/// Begins another conversation: one with a title is on record at once.
+async fn begin(chat: &mut Chat, title: Option<String>) -> Result<AfterCommand, OpenHomeError> {
+    match title {
+        Some(title) => chat.begin_titled(&title).await?,
+        None => chat.begin_anew(),
+    }
+    say_place(chat, BEGINS).await;
+    Ok(AfterCommand::Moved)
+}
+
+/// Goes on in another conversation.
+async fn open(chat: &mut Chat, text: &str) -> Result<AfterCommand, OpenHomeError> {
+    chat.go_to(text)?;
+    say_place(chat, BEGINS).await;
+    Ok(AfterCommand::Moved)
+}
+
+/// Gives this conversation a title; where nothing was asked yet, begins one with it.
+async fn give_title(chat: &mut Chat, title: String) -> Result<AfterCommand, OpenHomeError> {
+    let Some(thread) = chat.thread.map(|thread| thread.to_string()) else {
+        return begin(chat, Some(title)).await;
+    };
+    let words = ["conversation", "rename", "--", &thread, &title];
+    do_words(chat, &words).await;
+    Ok(AfterCommand::Prompt)
+}
+
+/// Puts this conversation, and those that begin here, into a project.
+async fn join(chat: &mut Chat, project: &str) -> Result<(), OpenHomeError> {
+    chat.join(project)?;
+    match chat.thread.map(|thread| thread.to_string()) {
+        Some(thread) => do_words(chat, &["conversation", "move", "--", &thread, project]).await,
+        None => say(&format!(
+            "the new conversation joins {} with its first question",
+            quiet(project)
+        )),
+    }
+    Ok(())
+}
+
+async fn choose_model(chat: &mut Chat, model: &str) -> Result<(), OpenHomeError> {
+    chat.choose_model(model).await?;
+    say(&format!("{} is asked from here on", quiet(model)));
+    Ok(())
+}
+
+async fn search(chat: &Chat, text: &str) {
+    let words = [&["search", "--"], in_words(text).as_slice()].concat();
+    do_words(chat, &words).await;
+}
+
+fn search_deep(chat: &mut Chat, deep: bool) {
+    chat.settings.context.deep = deep;
+    say(match deep {
+        true => "the turns of all conversations are searched, too",
+        false => "the turns of other conversations are not searched",
+    });
+}
+
+/// Destroys the texts of an exchange; `last` is the last one of this conversation.
+async fn erase(chat: &Chat, id: &str) -> Result<AfterCommand, OpenHomeError> {
+    match id {
+        "last" => do_of_last(chat, &["erase", "--"]).await?,
+        _ => do_words(chat, &["erase", "--", id]).await,
+    }
+    Ok(AfterCommand::Moved)
+}
+
+/// Has a question written in an editor.
+fn edit(chat: &Chat, begun: &str) -> AfterCommand {
+    match written::question(chat.path(), begun) {
+        Ok(Some(text)) => {
+            print(&block(&text, "> "));
+            return AfterCommand::Ask(text);
+        }
+        Ok(None) => say("nothing was written: nothing is asked"),
+        Err(why) => {
+            could_not(&why, chat.json);
+        }
+    }
+    AfterCommand::Prompt
 }
 
 /// The words of a line; what stands in quotation marks is one, with them.
@@ -180,6 +184,19 @@ async fn do_words(chat: &Chat, words: &[&str]) {
             could_not(line.trim_start_matches("error: "), chat.json);
         }
     }
+}
+
+/// Does that to the exchange of this conversation that was asked last; says so where there is none.
+async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
+    let last = match chat.thread {
+        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
+        None => None,
+    };
+    match last {
+        Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
+        None => say("nothing was asked in this conversation yet"),
+    }
+    Ok(())
 }
 
 async fn verify(json: bool) -> AfterCommand {
@@ -239,7 +256,7 @@ pub async fn say_place(chat: &Chat, new: &str) {
     let place = place.unwrap_or_else(|| new.to_owned());
     let who = match chat.answering().await {
         Ok(answering) => {
-            let missing = answering.without.iter().chain(&answering.notes);
+            let missing = answering.without.iter().chain(&answering.notices);
             missing.for_each(|line| say(line));
             let limits = match answering.without {
                 Some(_) => ", about this machine alone",
@@ -255,24 +272,19 @@ pub async fn say_place(chat: &Chat, new: &str) {
     say(&format!("{place}{who}"));
 }
 
-/// The exchange of this conversation that was asked last; says so where there is none.
-fn last(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
-    let id = match chat.thread {
-        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
-        None => None,
-    };
-    if id.is_none() {
-        say("nothing was asked in this conversation yet");
+/// Changes what of the earlier turns is shown to the model, and says what that is from here on.
+fn refer(chat: &mut Chat, turns: Option<ShownTurns>) -> Result<(), OpenHomeError> {
+    if let (Some(ShownTurns::These(refs)), Ok(opened)) = (&turns, chat.opened()) {
+        check(&opened.store, refs, chat.thread)?;
     }
-    Ok(id)
-}
-
-/// Says what of the earlier turns is shown to the model, as it is from here on.
-fn refer(chat: &mut Chat, turns: Option<ShownTurns>) -> String {
     if let Some(turns) = turns {
         turns.put_into(&mut chat.settings.context);
     }
-    let context = &chat.settings.context;
+    say(&shown_turns(&chat.settings.context));
+    Ok(())
+}
+
+fn shown_turns(context: &ContextRequest) -> String {
     if context.no_refs {
         return "the model is shown no earlier turns".to_owned();
     }

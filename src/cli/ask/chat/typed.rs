@@ -1,7 +1,7 @@
 //! What a line is: a question, or a command, which begins with a slash.
 
 use crate::app::ask::references::ContextRequest;
-use crate::cli::help::nearest;
+use crate::app::words::nearest;
 
 /// Tells a question from a command, by the slash that a command begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -69,16 +69,39 @@ fn fenced(text: &str) -> String {
     format!("{fence}text\n{text}{end}{fence}\n")
 }
 
-/// A text on one line that is nothing but its characters.
+/// A text on one line that is nothing but its characters. Escaped is what a reader of Markdown, also
+/// of its usual extensions, may take for a sign of its own: everywhere, or where a line or a word
+/// begins or ends; nothing else, so that a name such as `openai/gpt-4o-mini` stays one.
 fn escaped(text: &str) -> String {
+    let text = spelled_on_a_line(text);
     let mut out = String::with_capacity(text.len());
-    for c in spelled_on_a_line(text).chars() {
-        if c.is_ascii_punctuation() {
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if is_sign(c, before, rest.peek().copied()) {
             out.push('\\');
         }
         out.push(c);
+        before = Some(c);
     }
     out
+}
+
+/// Whether a character, between those beside it, may be a sign of Markdown. What stands between two
+/// letters or digits is none, but for those that are signs wherever they stand, and the dots of an
+/// address, of which some readers make a link.
+fn is_sign(c: char, before: Option<char>, after: Option<char>) -> bool {
+    const ALWAYS: &str = "\\`*_[]<>&|~$^{}@#";
+    const NEVER: &str = "/,;?%'\"(";
+    let stands_between = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    match c {
+        _ if ALWAYS.contains(c) => true,
+        _ if NEVER.contains(c) => false,
+        '.' => !stands_between(|beside| beside.is_ascii_digit()),
+        // Of a list, as in 1); that of a link stands behind a bracket, which is a sign.
+        ')' => before.is_some_and(|beside| beside.is_ascii_digit()),
+        _ => c.is_ascii_punctuation() && !stands_between(char::is_alphanumeric),
+    }
 }
 
 #[cfg(test)]
@@ -113,8 +136,34 @@ mod tests {
     fn a_title_is_nothing_but_its_characters() {
         assert_eq!(
             escaped("*a* <b> [x](y) `c` # _d_ \\"),
-            "\\*a\\* \\<b\\> \\[x\\]\\(y\\) \\`c\\` \\# \\_d\\_ \\\\"
+            "\\*a\\* \\<b\\> \\[x\\](y) \\`c\\` \\# \\_d\\_ \\\\"
         );
+        for (name, in_markdown) in [
+            ("openai/gpt-4o-mini", "openai/gpt-4o-mini"),
+            ("ollama/llama3.1:8b", "ollama/llama3.1:8b"),
+            (
+                "Really? Yes, \"so\"; 5 % off",
+                "Really? Yes, \"so\"; 5 % off",
+            ),
+            ("snake_case", "snake\\_case"),
+            // What would begin a list, a heading or a rule, or end a heading.
+            ("- a", "\\- a"),
+            ("1. a", "1\\. a"),
+            ("1) a", "1\\) a"),
+            ("+ a", "\\+ a"),
+            ("# a #", "\\# a \\#"),
+            ("---", "\\-\\-\\-"),
+            ("===", "\\=\\=\\="),
+            ("![x](y)", "\\!\\[x\\](y)"),
+            ("(not kept)", "(not kept)"),
+            ("a&amp;b", "a\\&amp;b"),
+            ("www.a.example", "www\\.a\\.example"),
+            ("https://a", "https\\://a"),
+            ("a@b c#1 @d", "a\\@b c\\#1 \\@d"),
+            ("~~a~~ | b", "\\~\\~a\\~\\~ \\| b"),
+        ] {
+            assert_eq!(escaped(name), in_markdown);
+        }
         assert_eq!(escaped("été\u{202e}"), "été\\\\u202e");
         assert_eq!(escaped("two\nlines"), "two\\\\nlines");
     }

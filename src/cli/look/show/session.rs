@@ -106,7 +106,7 @@ fn commit(row: &CommitRow) -> String {
 
 fn block(block: &Block) -> String {
     if block.is_local() {
-        return format!("local ({}): no anchor", block.time);
+        return format!("none; by this machine's clock it was {}", block.time);
     }
     format!("{} {}", block.height, block.hash)
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::app::ask::denial::reason_words;
 use crate::app::ask::warnings::DriftWarning;
+use crate::ask::withheld::WITHHELD;
 use crate::cli::look::session::block_name;
 use crate::cli::screen::{block, counted, mark, quiet};
 use crate::record::ledger::reply::readable;
@@ -46,16 +48,19 @@ fn changed(turn: &ExchangeDetails) -> String {
     }
 }
 
-/// `✔ 81bb5b35/2 · answered · block 930226 · 5 hashes hold`
+/// `✔ 81bb5b35/2 · answered · block 930226 · as it was recorded`
 fn status(turn: &ExchangeDetails) -> String {
     let of = |holds| turn.checks.iter().filter(move |check| check.holds == holds);
     let (held, broken) = (of(Some(true)).count(), of(Some(false)).count());
     let open = of(None).count();
+    let all = held + broken + open;
     let hashes = match (held, broken, open) {
-        (1, 0, 0) => "1 hash holds".to_owned(),
-        (held, 0, 0) => format!("{held} hashes hold"),
-        (held, 0, open) => format!("{held} hashes hold, {open} not checked"),
-        (_, broken, _) => format!("{broken} of {} hashes DO NOT HOLD", held + broken + open),
+        (_, 0, 0) => "as it was recorded".to_owned(),
+        (0, 0, _) => "its texts are not here to be checked".to_owned(),
+        (_, 0, open) => {
+            format!("as it was recorded; {open} of {all} parts are not here to be checked")
+        }
+        (_, broken, _) => format!("CHANGED since it was recorded: {broken} of {all} parts"),
     };
     let mark = mark(match (broken, turn.exchange.is_answered()) {
         (0, true) if turn.is_whole() => "yes",
@@ -126,7 +131,7 @@ fn outcome_words(turn: &ExchangeDetails) -> String {
         .and_then(|outcome| outcome.reason.as_deref());
     reason.map_or_else(
         || turn.outcome().to_owned(),
-        |reason| format!("{} ({})", turn.outcome(), quiet(reason)),
+        |reason| format!("{} ({})", turn.outcome(), quiet(reason_words(reason))),
     )
 }
 
@@ -140,11 +145,11 @@ fn answer(turn: &ExchangeDetails) -> String {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
         Some(_) if turn.is_covered() && turn.answer_text().is_some() => {
-            "withheld: the kernel blocks this drift; --withheld shows it".to_owned()
+            format!("{WITHHELD}; --withheld shows it")
         }
         Some(_) if turn.withheld => {
             format!(
-                "(withheld when it was asked: the kernel blocks this drift)\n{}",
+                "({WITHHELD} when it was asked)\n{}",
                 text_or_absence(turn, text.as_deref())
             )
         }
@@ -163,7 +168,10 @@ fn drift(turn: &ExchangeDetails) -> String {
         _ if !turn.warnings.is_empty() => warnings(turn),
         Some(Value::String(_)) if turn.drift.is_empty() => "none".to_owned(),
         _ if !turn.drift.is_empty() => {
-            format!("{}: gently drift list", counted(turn.drift.len(), "note"))
+            format!(
+                "{}: gently drift list",
+                counted(turn.drift.len(), "warning")
+            )
         }
         _ => String::new(),
     }
@@ -195,7 +203,7 @@ fn not_compiled(turn: &ExchangeDetails) -> String {
     if was_compiled {
         turn.gone()
     } else {
-        "none: nothing was compiled"
+        "none: no model was to be asked"
     }
     .to_owned()
 }
@@ -227,8 +235,8 @@ fn hashes(turn: &ExchangeDetails) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     for check in &turn.checks {
         let word = match check.holds {
-            Some(true) => "holds",
-            Some(false) => "DOES NOT HOLD",
+            Some(true) => "as recorded",
+            Some(false) => "NOT AS RECORDED",
             None => "not checked",
         };
         lines.push((check.what.to_owned(), format!("{}  {word}", check.recorded)));
