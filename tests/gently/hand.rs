@@ -206,7 +206,7 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
     );
     assert!(
         home.fine_or(&["show", "last", "--full"], 1)
-            .contains("DOES NOT HOLD")
+            .contains("NOT AS RECORDED")
     );
 }
 

@@ -58,7 +58,8 @@ fn folded_line(line: &str, columns: usize) -> String {
     }
     // In a narrow terminal what stands far in would have no room.
     let inner = indent.len().min(columns / 2) + STEP;
-    let inner = " ".repeat(inner.min(columns - widest_fitting(rest, columns)));
+    let inner = inner.min(columns - widest_fitting(rest, columns)).max(STEP);
+    let inner = " ".repeat(inner);
     // The first word has its place, unless it would be broken there.
     let first = parts(rest).next().map_or(0, |word| width_of(&word));
     let indent = match indent.len() + first <= columns {
@@ -66,7 +67,19 @@ fn folded_line(line: &str, columns: usize) -> String {
         false => indent.get(..inner.len()).unwrap_or(indent),
     };
     let options = options(columns).initial_indent(indent);
-    wrap(rest, options.subsequent_indent(&inner)).join("\n") + end
+    let lines = wrap(rest, options.subsequent_indent(&inner));
+    let lines = lines.iter().map(|line| fitted(line, columns));
+    lines.collect::<Vec<_>>().join("\n") + end
+}
+
+/// A line whose one word has room only further out, there.
+fn fitted(line: &str, columns: usize) -> String {
+    let word = line.trim_start();
+    let room = columns.saturating_sub(display_width(word));
+    match display_width(line) > columns && display_width(word) <= columns {
+        true => format!("{}{word}", " ".repeat(room)),
+        false => line.to_owned(),
+    }
 }
 
 /// The columns of the widest word that has room in a line.
@@ -174,7 +187,7 @@ mod tests {
             (
                 40,
                 HASH,
-                "chain entry\n  9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\n  holds\n",
+                "chain entry\n9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\n  holds\n",
             ),
             (80, HASH, HASH),
             (
@@ -201,7 +214,7 @@ mod tests {
             (
                 20,
                 "look: gently audit verify; and once more",
-                "look:\n  gently audit verify;\n  and once more",
+                "look:\ngently audit verify;\n  and once more",
             ),
             // A sentence of this program's name is none of its commands.
             (
@@ -223,12 +236,12 @@ mod tests {
             (
                 20,
                 "              2026-11-24 to 2026-11-24, at most 1 a day\n",
-                "          2026-11-24\n          to\n          2026-11-24,\n          at most 1\n          a day\n",
+                "         2026-11-24\n         to\n         2026-11-24,\n         at most 1 a\n         day\n",
             ),
             (
                 20,
                 "          archived · openai/small-1b\n",
-                "          archived ·\n      openai/small-1b\n",
+                "          archived ·\n     openai/small-1b\n",
             ),
             // Two columns each, and no spaces; an accent of its own takes none.
             (
