@@ -15,6 +15,7 @@ pub mod ots;
 mod plain;
 pub mod signature;
 pub mod time;
+pub mod trace;
 pub mod tree;
 pub mod unseen;
 

@@ -8,6 +8,8 @@ use gently::record::ledger::bundle::Bundle;
 use gently::record::log::entry::Line;
 use gently::record::ots::Proof;
 use gently::record::signature::parse_armor;
+use gently::record::trace::file::read_file;
+use gently::record::trace::read;
 use gently::record::tree::note::{CosignedNote, NoteSignature, VerifierKey};
 use gently::record::tree::parse_note;
 use gently::record::tree::proof::TlogProof;
@@ -36,6 +38,13 @@ pub const TARGETS: &[Target] = &[
         seeds: documents,
         words: JSON_WORDS,
         feed: canonical,
+        longest: 20_000,
+    },
+    Target {
+        name: "trace",
+        seeds: traces,
+        words: JSON_WORDS,
+        feed: trace,
         longest: 20_000,
     },
     Target {
@@ -210,6 +219,39 @@ fn canonical(bytes: &[u8]) -> Result<String, String> {
         &printed,
         std::str::from_utf8(bytes).map_err(|error| error.to_string())?,
     )
+}
+
+fn traces() -> Vec<Vec<u8>> {
+    let trace = br#"{"agent_id_hash":"x","completed_at":"x","components":[{"component_type":"action","data":{"a":[1,-2,0.5,"\u0007x\"\\"],"k_eff":1.0},"event_type":"ACTION_RESULT","timestamp":"x"}],"signature":"FnLr2bI3bTL39wXmTgBXAxgQvEBfe77ikJ4jilbAhlM5ULEokMkGzxc7xHXRxBzs35YAE41XHX8kAOLKnjJxBw","signature_key_id":"x","started_at":"x","thought_id":"x","trace_id":"x","trace_level":"generic"}"#;
+    let event = [
+        &br#"{"event_type":"complete_trace","trace":"#[..],
+        trace,
+        br#","trace_level":"generic"}"#,
+    ]
+    .concat();
+    let batch = [
+        &br#"{"batch_timestamp":"x","consent_timestamp":null,"events":["#[..],
+        &event,
+        br#"],"trace_level":"generic"}"#,
+    ]
+    .concat();
+    vec![trace.to_vec(), batch, b"[1e16,-0,1E-5]".to_vec()]
+}
+
+fn trace(bytes: &[u8]) -> Result<String, String> {
+    if let Ok(value) = read::read(bytes) {
+        let mut printed = Vec::new();
+        value.write(&mut printed);
+        let again = read::read(&printed)
+            .map_err(|error| format!("it is printed, and does not read: {error}"))?;
+        if again != value {
+            return Err("what is printed is read as another value".to_owned());
+        }
+    }
+    match read_file(bytes) {
+        Ok(documents) => Ok(format!("{} documents", documents.len())),
+        Err(error) => Ok(kind(&error)),
+    }
 }
 
 fn headers() -> Vec<Vec<u8>> {

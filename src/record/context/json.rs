@@ -65,6 +65,12 @@ impl Formatter for Ascii {
     }
 }
 
+/// Adds a string in its canonical spelling, quotes included.
+pub(in crate::record) fn write_text(out: &mut Vec<u8>, text: &str) {
+    text.serialize(&mut Serializer::with_formatter(out, Ascii))
+        .expect("a string has a spelling, and memory takes all of it");
+}
+
 /// The canonical text of a value.
 ///
 /// `{"b":1,"a":"é"}` becomes `{"a":"\u00e9","b":1}`.

@@ -397,7 +397,7 @@ pub fn named_commitments(exchange: &str) -> Option<BTreeMap<&'static str, Hash32
 }
 
 /// How many bytes of a JSON text stand outside of its strings; quotes are outside.
-fn outside_strings(bytes: &[u8]) -> usize {
+pub(in crate::record) fn outside_strings(bytes: &[u8]) -> usize {
     let (mut outside, mut inside, mut escaped) = (0_usize, false, false);
     for byte in bytes {
         match (inside, byte) {
