@@ -15,6 +15,8 @@ pub enum SchemaState {
     Changed,
     /// This build makes none of that name.
     Extra,
+    /// It is an index, and its entries are not those of its table.
+    Unlike,
 }
 
 /// A part of a schema that is not as this build makes it.
@@ -42,6 +44,7 @@ impl fmt::Display for SchemaDifference {
             SchemaState::Missing => "is missing",
             SchemaState::Changed => "is another",
             SchemaState::Extra => "is none of gently's",
+            SchemaState::Unlike => "does not hold what its table does",
         };
         let (kind, name) = (&self.kind, spelled_on_a_line(&self.name));
         write!(f, "{} {name} {how}", spelled_on_a_line(kind))

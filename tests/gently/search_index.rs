@@ -6,6 +6,28 @@ use serde_json::json;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 
+/// What somebody set by hand keeps no erased word.
+#[test]
+fn an_erased_text_leaves_no_word_whatever_the_index_was_told() {
+    let person = Person::new();
+    person.ask("Where is the quetzalcoatl?");
+    let by_hand = Connection::open(person.at("gently.db")).unwrap();
+    by_hand
+        .execute_batch("UPDATE turn_fts_config SET v = 0 WHERE k = 'secure-delete'")
+        .unwrap();
+    drop(by_hand);
+    person.gently(&["erase", "last", "--yes"]).exits(0);
+    let database = Connection::open(person.at("gently.db")).unwrap();
+    let kept: u32 = database
+        .query_row(
+            "SELECT count(*) FROM turn_fts_data WHERE instr(block, CAST('quetz' AS BLOB)) > 0",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(kept, 0);
+}
+
 #[test]
 fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
     let person = Person::new();

@@ -257,8 +257,23 @@ async fn first_of_set_server(config: &Config) -> Option<String> {
     let listed = names_of_set_server(config).await;
     let meant = resolve("gpt", config);
     let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
-    let found = listed.iter().find(is_meant).or_else(|| listed.first());
-    found.cloned()
+    match listed.iter().find(is_meant) {
+        Some(meant) => Some(meant.clone()),
+        None => first_that_answers(listed),
+    }
+}
+
+/// Parts of the names of models that give numbers, and no answers.
+const NO_ANSWERS: [&str; 2] = ["embed", "rerank"];
+
+/// The first model that by its name answers; the first of all where none does.
+fn first_that_answers(mut listed: Vec<String>) -> Option<String> {
+    let answers = |name: &String| {
+        let name = name.to_lowercase();
+        !NO_ANSWERS.iter().any(|part| name.contains(part))
+    };
+    let place = listed.iter().position(answers).unwrap_or(0);
+    (place < listed.len()).then(|| listed.swap_remove(place))
 }
 
 /// The models of the server that somebody set; none where it does not show itself soon.
@@ -279,7 +294,7 @@ async fn names_of_set_server(config: &Config) -> Vec<String> {
 
 /// The first model of the Ollama, if one is there.
 pub async fn first_of_ollama(config: &Config) -> Option<String> {
-    names_of_ollama(config).await.into_iter().next()
+    first_that_answers(names_of_ollama(config).await)
 }
 
 /// So many models are named to somebody who may have meant one.
@@ -634,6 +649,21 @@ impl From<&ModelFault> for crate::app::set_up::model_list::ServerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_only_gives_numbers_is_not_the_first_to_be_asked() {
+        let first =
+            |names: &[&str]| first_that_answers(names.iter().map(|&n| n.to_owned()).collect());
+        assert_eq!(
+            first(&["all-Embed-small", "bge-rerank", "parrot-7b", "other"]).as_deref(),
+            Some("parrot-7b")
+        );
+        assert_eq!(
+            first(&["nomic-embed-text"]).as_deref(),
+            Some("nomic-embed-text")
+        );
+        assert_eq!(first(&[]), None);
+    }
 
     #[tokio::test]
     async fn a_name_that_is_almost_right_gets_the_nearest_ones() {

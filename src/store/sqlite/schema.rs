@@ -3,7 +3,7 @@
 //! They are compared letter by letter: SQLite keeps the text of each as it was made. Evidence is none
 //! of it, but triggers keep programs from changing evidence, and views say what stands in tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use refinery::Runner;
@@ -76,6 +76,52 @@ fn differences(expected: &SchemaObjects, found: &SchemaObjects) -> Vec<SchemaDif
     wanted.chain(extra).collect()
 }
 
+/// The tables that hold rows of their own; FTS5 looks after those behind an index.
+const TABLES: &str =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+     AND name NOT LIKE 'sqlite@_%' ESCAPE '@'";
+
+/// The indexes whose entries are not those of their tables: a query along one would find other rows
+/// than there are, or miss some.
+fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, StoreError> {
+    const WHAT: &str = "compare indexes with their tables";
+    let mut tables = connection.prepare(TABLES).map_err(failed(WHAT))?;
+    let tables = tables
+        .query_map([], |row| text(row, 0))
+        .map_err(failed(WHAT))?;
+    let mut unlike = BTreeSet::new();
+    for table in tables {
+        let table = table.map_err(failed(WHAT))?;
+        if INDEXES.iter().any(|index| table.starts_with(index)) {
+            continue;
+        }
+        let check = format!("PRAGMA integrity_check({})", quoted(&table));
+        let mut check = connection.prepare(&check).map_err(failed(WHAT))?;
+        let told = check
+            .query_map([], |row| text(row, 0))
+            .map_err(failed(WHAT))?;
+        for line in told {
+            let line = line.map_err(failed(WHAT))?;
+            match line.rsplit_once(" index ") {
+                Some((_, name)) => _ = unlike.insert(name.to_owned()),
+                None if line == "ok" => {}
+                None => {
+                    return Err(StoreError::Damaged {
+                        what: WHAT,
+                        reason: line,
+                    });
+                }
+            }
+        }
+    }
+    let difference = |name| SchemaDifference {
+        kind: "index".to_owned(),
+        name,
+        state: SchemaState::Unlike,
+    };
+    Ok(unlike.into_iter().map(difference).collect())
+}
+
 /// A name as SQL takes any.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -85,7 +131,12 @@ impl Sqlite {
     /// Where the schema differs from the one that the migrations make.
     pub(super) fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError> {
         let found = objects(self.connection()).map_err(failed("read the schema"))?;
-        Ok(differences(expected()?, &found))
+        let mut faults = differences(expected()?, &found);
+        let mut unlike = unlike_tables(self.connection())?;
+        // One that is made otherwise is made again in any case.
+        unlike.retain(|one| faults.iter().all(|fault| fault.name != one.name));
+        faults.append(&mut unlike);
+        Ok(faults)
     }
 
     /// Makes views, indexes and triggers as the migrations make them; what is none of theirs is taken
@@ -95,10 +146,15 @@ impl Sqlite {
         let mut faults = self.schema_faults()?;
         faults.retain(SchemaDifference::is_mendable);
         for SchemaDifference { kind, name, state } in &faults {
-            if *state != SchemaState::Missing {
-                self.batch(WHAT, &format!("DROP {kind} {}", quoted(name)))?;
+            match state {
+                SchemaState::Missing => {}
+                SchemaState::Unlike => self.batch(WHAT, &format!("REINDEX {}", quoted(name)))?,
+                SchemaState::Changed | SchemaState::Extra => {
+                    self.batch(WHAT, &format!("DROP {kind} {}", quoted(name)))?;
+                }
             }
         }
+        faults.retain(|fault| fault.state != SchemaState::Unlike);
         for SchemaDifference { kind, name, .. } in faults {
             if let Some(text) = expected()?.get(&(kind, name)) {
                 self.batch(WHAT, text)?;
@@ -165,5 +221,38 @@ mod tests {
         }
         // What SQLite keeps for itself is nobody's.
         assert_eq!(changed("ANALYZE"), Vec::<String>::new());
+    }
+
+    /// An index that was made over other values, with the text of the right one put back.
+    #[test]
+    fn an_index_that_holds_other_values_than_its_table_is_named_and_mended() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        drop(Sqlite::create(&path).unwrap());
+        let by_hand = |sql: &str| {
+            let hand = Connection::open(&path).unwrap();
+            hand.execute_batch(sql).unwrap();
+        };
+        by_hand("PRAGMA foreign_keys = OFF; INSERT INTO thread VALUES ('a', 'b', 1, 'trip', 1)");
+        let put = |version, over: &str| {
+            by_hand(&format!(
+                "PRAGMA writable_schema = ON;
+                 UPDATE sqlite_schema SET sql = 'CREATE INDEX idx_thread_name ON thread({over}) WHERE name IS NOT NULL'
+                  WHERE name = 'idx_thread_name';
+                 PRAGMA schema_version = {version}"
+            ));
+        };
+        put(900, "upper(name)");
+        by_hand("REINDEX idx_thread_name");
+        put(901, "name");
+        let made = Sqlite::open(&path).unwrap();
+        let told = made.schema_faults().unwrap();
+        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            ["index idx_thread_name does not hold what its table does"]
+        );
+        made.make_schema_again().unwrap();
+        assert_eq!(made.schema_faults().unwrap(), []);
     }
 }

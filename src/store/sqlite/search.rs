@@ -178,8 +178,13 @@ impl Sqlite {
              SELECT 'delete', {column}, {columns} FROM {texts}
               WHERE {column} = ?1 AND EXISTS (SELECT 1 FROM {table}_docsize WHERE id = ?1)"
         );
-        self.connection()
-            .prepare_cached(&sql)
+        // Whatever somebody set there: what is taken out leaves no word.
+        let secure = format!("INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)");
+        let connection = self.connection();
+        connection
+            .prepare_cached(&secure)
+            .and_then(|mut statement| statement.execute([]))
+            .and_then(|_| connection.prepare_cached(&sql))
             .and_then(|mut statement| statement.execute([i64::try_from(number).unwrap_or(-1)]))
             .map(drop)
             .map_err(failed("forget words"))
