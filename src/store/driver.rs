@@ -191,8 +191,8 @@ pub trait Driver: Send {
 
     /// Where tables, views, indexes and triggers are not those that this build makes.
     fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError>;
-    /// Makes those of them again that hold nothing by themselves, within the open transaction.
-    fn make_schema_again(&self) -> Result<(), StoreError>;
+    /// Makes those of these again that hold nothing by themselves, within the open transaction.
+    fn make_schema_again(&self, faults: &[SchemaDifference]) -> Result<(), StoreError>;
 
     /// Copies the database, as the open transaction sees it, to a new private file. Durable on
     /// return.

@@ -64,7 +64,7 @@ impl Store {
     pub fn make_schema_again(&mut self) -> Result<Vec<SchemaDifference>, StoreError> {
         let faults = self.schema_faults()?;
         if faults.iter().any(SchemaDifference::is_mendable) {
-            self.transact(&mut |write| write.driver.make_schema_again())?;
+            self.transact(&mut |write| write.driver.make_schema_again(&faults))?;
         }
         Ok(faults)
     }

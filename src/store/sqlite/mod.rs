@@ -505,8 +505,8 @@ impl Driver for Sqlite {
         Sqlite::schema_faults(self)
     }
 
-    fn make_schema_again(&self) -> Result<(), StoreError> {
-        Sqlite::make_schema_again(self)
+    fn make_schema_again(&self, faults: &[SchemaDifference]) -> Result<(), StoreError> {
+        Sqlite::make_schema_again(self, faults)
     }
 
     fn copy_to(&self, path: &Path) -> Result<(), StoreError> {

@@ -141,11 +141,10 @@ impl Sqlite {
 
     /// Makes views, indexes and triggers as the migrations make them; what is none of theirs is taken
     /// away. Tables stay: what is in them can't be made again.
-    pub(super) fn make_schema_again(&self) -> Result<(), StoreError> {
+    pub(super) fn make_schema_again(&self, faults: &[SchemaDifference]) -> Result<(), StoreError> {
         const WHAT: &str = "make the schema again";
-        let mut faults = self.schema_faults()?;
-        faults.retain(SchemaDifference::is_mendable);
-        for SchemaDifference { kind, name, state } in &faults {
+        let mendable = || faults.iter().filter(|fault| fault.is_mendable());
+        for SchemaDifference { kind, name, state } in mendable() {
             match state {
                 SchemaState::Missing => {}
                 SchemaState::Unlike => self.batch(WHAT, &format!("REINDEX {}", quoted(name)))?,
@@ -154,9 +153,9 @@ impl Sqlite {
                 }
             }
         }
-        faults.retain(|fault| fault.state != SchemaState::Unlike);
-        for SchemaDifference { kind, name, .. } in faults {
-            if let Some(text) = expected()?.get(&(kind, name)) {
+        let is_gone = |fault: &&SchemaDifference| fault.state != SchemaState::Unlike;
+        for SchemaDifference { kind, name, .. } in mendable().filter(is_gone) {
+            if let Some(text) = expected()?.get(&(kind.clone(), name.clone())) {
                 self.batch(WHAT, text)?;
             }
         }
@@ -174,7 +173,7 @@ mod tests {
         let made = Sqlite::create(&path).unwrap();
         made.batch("change", sql).unwrap();
         let told = made.schema_faults().unwrap();
-        made.make_schema_again().unwrap();
+        made.make_schema_again(&told).unwrap();
         let left = made.schema_faults().unwrap();
         assert!(left.iter().all(|fault| !fault.is_mendable()), "{left:?}");
         told.iter().map(ToString::to_string).collect()
@@ -246,13 +245,13 @@ mod tests {
         by_hand("REINDEX idx_thread_name");
         put(901, "name");
         let made = Sqlite::open(&path).unwrap();
-        let told = made.schema_faults().unwrap();
-        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        let faults = made.schema_faults().unwrap();
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(
             told,
             ["index idx_thread_name does not hold what its table does"]
         );
-        made.make_schema_again().unwrap();
+        made.make_schema_again(&faults).unwrap();
         assert_eq!(made.schema_faults().unwrap(), []);
     }
 }
