@@ -181,6 +181,10 @@ const STARTS: [(&str, &str); 9] = [
     ("ledger/listing.rs", "its test makes a pipe"),
     ("os.rs", "its test makes a pipe"),
     (
+        "record/trace/tests/python.rs",
+        "python3, which a test asks how it prints a number",
+    ),
+    (
         "sight/service_status.rs",
         "systemctl show, which changes nothing",
     ),
