@@ -531,6 +531,12 @@ fn model_list_shows_what_is_there() {
     assert_eq!(heads, expected, "{}", ran.out);
     let last = ran.out.lines().last().unwrap();
     assert!(last.contains("said 500: the kitchen burns"), "{last}");
+    let shut = gently(&home, &[], &["model", "list"]);
+    let last = shut.out.lines().last().unwrap();
+    assert!(
+        last.contains("can't be reached: nobody listens there;"),
+        "{last}"
+    );
     let facts = gently(&home, &more, &["model", "list", "--json"]).json();
     assert_eq!(
         facts["servers"][0]["models"],

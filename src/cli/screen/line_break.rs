@@ -9,7 +9,7 @@ use std::path::Path;
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
-use super::reply_lines::Markup;
+use super::reply_lines::{Markup, without_tabs};
 
 /// A terminal that says less can't be read anyhow.
 pub const NARROWEST: usize = 20;
@@ -36,7 +36,7 @@ pub fn folded(text: &str, columns: usize) -> String {
     while let Some(line) = lines.next() {
         match markup.keeps(line, lines.peek().copied()) {
             true => out.push_str(line),
-            false => out.push_str(&folded_line(line, columns)),
+            false => out.push_str(&folded_line(&without_tabs(line), columns)),
         }
     }
     out
@@ -60,7 +60,7 @@ fn folded_line(line: &str, columns: usize) -> String {
         Some(said) => (said, "\n"),
         None => (line, ""),
     };
-    let rest = said.trim_start_matches([' ', '\t']);
+    let rest = said.trim_start_matches(' ');
     let (indent, _) = said.split_at(said.len() - rest.len());
     let is_command = !indent.is_empty() && is_program(first_word(rest).trim_end());
     if is_command || display_width(said) <= columns {
@@ -279,6 +279,12 @@ mod tests {
                 20,
                 "answer\n    ```\n    code\n\nand more words of a line\n",
                 "answer\n    ```\n    code\n\nand more words of a\n  line\n",
+            ),
+            // A tab is as wide as it is.
+            (
+                20,
+                "    a\tb\tc and words\n",
+                "    a   b       c\n      and words\n",
             ),
             // Less than 20 is 20.
             (

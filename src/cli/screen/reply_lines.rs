@@ -121,7 +121,7 @@ fn width(line: &str) -> usize {
 }
 
 /// A line with as many blanks as each tab is wide.
-fn without_tabs(line: &str) -> String {
+pub fn without_tabs(line: &str) -> String {
     let mut parts = line.split('\t');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
