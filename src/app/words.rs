@@ -41,6 +41,15 @@ pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     }
 }
 
+/// `'a'`, `'a', 'b' or 'c'`.
+pub fn either(names: &[String]) -> String {
+    match names.split_last() {
+        None => String::new(),
+        Some((one, [])) => format!("'{one}'"),
+        Some((last, others)) => format!("'{}' or '{last}'", others.join("', '")),
+    }
+}
+
 /// `1 entry of the search index`, `2 entries of the search index`.
 pub fn counted_entries(n: u64) -> String {
     let entries = match n {

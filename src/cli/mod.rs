@@ -140,7 +140,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
-        Command::Config(command) => config::run(&command, json),
+        Command::Config(command) => config::run(&command, json).await,
         Command::Fact(command) => items::fact(command, json).await,
         Command::Note(command) => items::note(command, json).await,
         Command::Decision(command) => items::decision(command, json).await,
@@ -293,8 +293,11 @@ fn program() -> String {
 
 /// Writes to stdout; a reader that went away is nobody's fault.
 fn print(text: &str) -> u8 {
-    let mut out = Gate::out();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    print_through(Gate::out(), text)
+}
+
+fn print_through(mut gate: impl std::io::Write, text: &str) -> u8 {
+    match gate.write_all(text.as_bytes()).and_then(|()| gate.flush()) {
         Err(e) => not_printed(&e),
         Ok(()) => FINE,
     }
@@ -376,11 +379,12 @@ fn present_or_tell<V: serde::Serialize>(
 
 /// Writes words of our own to stdout, in lines that a terminal has room for.
 fn print_words(text: &str) -> u8 {
-    let mut out = Gate::told();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) => not_printed(&e),
-        Ok(()) => FINE,
-    }
+    print_through(Gate::told(), text)
+}
+
+/// Writes somebody's words to stdout: as they are, but on a terminal in lines that it has room for.
+fn print_reply(text: &str) -> u8 {
+    print_through(Gate::reply(), text)
 }
 
 /// Writes to stdout; where that fails, says on stderr that it did, and what was done all the same.

@@ -8,7 +8,7 @@ use super::remote;
 use super::wire::Wire;
 
 /// What stands behind the code of a fault whose prompt was sent twice.
-const UNSTREAMED: &str = ".unstreamed";
+pub const UNSTREAMED: &str = ".unstreamed";
 
 /// What a call was waiting for when its time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub enum ModelFault {
         limit: Duration,
     },
     /// The server answered with a status other than 200.
-    #[error("the model's server at {url} said {status}{}{}. {}", said_clause(.said), retry_clause(.retry_after), mend_status(*.wire, *.status, .said))]
+    #[error("{}. {}", status_clause(.url, *.status, .said, .retry_after), mend_status(*.wire, *.status, .said))]
     Status {
         /// Protocol of the server.
         wire: Wire,
@@ -197,6 +197,35 @@ pub enum ModelFault {
 }
 
 impl ModelFault {
+    /// Whether the server may not know the model that it was asked for.
+    pub fn may_miss_model(&self) -> bool {
+        match self {
+            ModelFault::Status { status: 404, .. } => true,
+            ModelFault::Status {
+                status: 400 | 422,
+                said,
+                ..
+            } => is_about_model(said),
+            ModelFault::Unstreamed(fault) => fault.may_miss_model(),
+            _ => false,
+        }
+    }
+
+    /// What happened, with what a person can do about it in other words than its own.
+    pub fn mended(&self, how: &str) -> String {
+        match self {
+            ModelFault::Status {
+                url,
+                status,
+                said,
+                retry_after,
+                ..
+            } => format!("{}. {how}", status_clause(url, *status, said, retry_after)),
+            ModelFault::Unstreamed(fault) => fault.mended(how),
+            other => format!("{other}. {how}"),
+        }
+    }
+
     /// The reason code of the log, `[a-z0-9_.]+`: stable, and free of anything a server said.
     pub fn reason(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
@@ -222,6 +251,11 @@ impl ModelFault {
     }
 }
 
+fn status_clause(url: &str, status: u16, said: &str, retry_after: &Option<String>) -> String {
+    let (said, retry) = (said_clause(said), retry_clause(retry_after));
+    format!("the model's server at {url} said {status}{said}{retry}")
+}
+
 fn said_clause(said: &str) -> String {
     if said.is_empty() {
         " and gave no reason".to_owned()
@@ -238,6 +272,19 @@ fn retry_clause(after: &Option<String>) -> String {
         Some(text) => format!(" (it asks to wait until {text})"),
         None => String::new(),
     }
+}
+
+/// Whether a server says that it has no such model, as the usual ones word it.
+fn is_about_model(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let about = [
+        "not found",
+        "unknown",
+        "not exist",
+        "invalid model",
+        "no such",
+    ];
+    said.contains("model") && about.iter().any(|words| said.contains(words))
 }
 
 /// Whether a server says that it was sent more than its model takes, as the usual ones word it.

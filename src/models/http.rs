@@ -345,6 +345,10 @@ impl Endpoint {
                 detail: format!("{detail} ({mend})"),
             }
         } else if error.is_connect() {
+            let detail = match detail.contains("Connection refused") {
+                true => "nobody listens there".to_owned(),
+                false => detail,
+            };
             ModelFault::Unreachable { wire, url, detail }
         } else if broke_off(&error) {
             ModelFault::Cut {

@@ -28,7 +28,7 @@ use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::prompt::ChatMessage;
 use crate::record::ledger::reply::ReplyDoc;
 pub use crate::recorder::Usage;
-pub use fault::{CallStage, ModelFault};
+pub use fault::{CallStage, ModelFault, UNSTREAMED};
 pub use model::Model;
 pub use window::ServerWindow;
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use gently::anchor::BlockSource;
 use gently::anchor::agree::AgreementPolicy;
 use gently::anchor::esplora::Esplora;
+use gently::app::ask::denial::reason_words;
 use gently::ask::recall::DeclaredContext;
 use gently::ask::refer::ThreadPosition;
 use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
@@ -685,8 +686,10 @@ fn every_way_a_model_fails_is_told_and_on_record() {
             .to_owned();
         assert_eq!(recorded, reason, "{behaviour:?}: {told:#?}");
         assert!(
-            told.err
-                .contains(&format!("/1 · no answer ({reason}) · on record")),
+            told.err.contains(&format!(
+                "/1 · no answer: {} · on record",
+                reason_words(reason)
+            )),
             "{told:#?}"
         );
         let object = person

@@ -236,7 +236,7 @@ fn ctrl_c_gives_up_one_answer_and_the_chat_goes_on() {
         server.wait_for(number);
         typist.sees("Ctrl-C gives up");
         typist.types(CTRL_C);
-        typist.sees("no answer (interrupted) · on record");
+        typist.sees("no answer: given up · on record");
         typist.sees(PROMPT);
     }
     sends(&mut typist, "What is 3?", ANSWER);

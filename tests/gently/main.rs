@@ -70,6 +70,7 @@ mod migration;
 mod model_choice;
 mod model_server;
 mod models;
+mod newcomer;
 mod node;
 mod one_close;
 mod one_history;

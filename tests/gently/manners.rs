@@ -107,7 +107,7 @@ fn a_signal_while_the_model_thinks_is_the_turns_recorded_end() {
             "{ran:?}"
         );
         assert!(
-            ran.err.contains("/1 · no answer (interrupted) · on record"),
+            ran.err.contains("/1 · no answer: given up · on record"),
             "{ran:?}"
         );
         assert_eq!(lines_with(&person, "reason:interrupted"), 1);
@@ -273,7 +273,7 @@ fn a_terminal_shows_that_the_model_is_thinking_and_ctrl_c_ends_it() {
     let person = person(&server);
     let ran = on_a_terminal(&person, "xterm", "is thinking", &["ask", "Are you there?"]).exits(130);
     assert!(
-        ran.out.contains("/1 · no answer (interrupted) · on record"),
+        ran.out.contains("/1 · no answer: given up · on record"),
         "{ran:?}"
     );
     // The spinner's line is wiped before anything else is said.

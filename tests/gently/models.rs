@@ -182,7 +182,7 @@ async fn every_fault_has_its_reason_and_its_words() {
     };
     let elsewhere = |to: &str| Behaviour::Status(307, vec![("location", to.into())], String::new());
     let table = [
-        (Behaviour::Refused, "unreachable", "refused"),
+        (Behaviour::Refused, "unreachable", "nobody listens there"),
         (Behaviour::HangsUp, "cut", "before the answer began"),
         (Behaviour::ClosesAtOnce, "cut", "before the answer began"),
         (Behaviour::CutBody, "cut", "bytes came"),

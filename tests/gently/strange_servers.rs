@@ -1,6 +1,7 @@
 //! Servers that answer otherwise than they should, as a person sees it: each in words, on record, and
 //! the conversation goes on.
 
+use gently::app::ask::denial::reason_words;
 use serde_json::{Value, json};
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
@@ -75,7 +76,7 @@ fn what_is_no_answer_is_said_recorded_and_the_conversation_goes_on() {
             "{behaviour:?}: {told:#?}"
         );
         assert!(told.err.contains(words), "{behaviour:?}: {told:#?}");
-        let end = format!(" · no answer ({reason}) · on record\n");
+        let end = format!(" · no answer: {} · on record\n", reason_words(reason));
         assert!(told.err.contains(&end), "{behaviour:?}: {told:#?}");
     }
     let told = person.gently(&["ask", "And now?"]).exits(0);

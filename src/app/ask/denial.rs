@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::continuity::refs::RefFault;
 use crate::govern::authority;
 use crate::govern::policy;
+use crate::models::UNSTREAMED;
 use crate::recorder::Refusal;
 use crate::store::ReadStore;
 
@@ -71,10 +72,64 @@ fn thread_name(store: &ReadStore, id: &str) -> String {
     short.unwrap_or_else(|| id.to_owned())
 }
 
+/// The words of a server's status, by the code on record.
+macro_rules! statuses {
+    ($($status:literal $name:literal),* $(,)?) => {
+        [$((
+            concat!("http_", $status),
+            concat!("the server answered ", $status, " (", $name, ")"),
+        )),*]
+    };
+}
+
+/// The statuses that servers of models and what stands before them answer with.
+const STATUSES: [(&str, &str); 33] = statuses![
+    204 "nothing",
+    300 "another address",
+    301 "another address",
+    302 "another address",
+    303 "another address",
+    304 "not changed",
+    307 "another address",
+    308 "another address",
+    400 "not understood",
+    401 "key not accepted",
+    402 "payment needed",
+    403 "not allowed",
+    404 "not found",
+    405 "not answered in this way",
+    406 "no answer of this kind",
+    408 "waited too long for the question",
+    409 "in conflict",
+    410 "gone",
+    411 "length missing",
+    413 "too long",
+    415 "kind of question not known",
+    418 "not answered",
+    421 "another server's",
+    422 "not accepted as it is",
+    423 "locked",
+    424 "something before it failed",
+    451 "not allowed by law",
+    500 "error of the server",
+    501 "not able to do that",
+    502 "server behind it fails",
+    503 "not ready",
+    504 "server behind it too slow",
+    529 "too much to do",
+];
+
 /// Why a question got no answer, in a few words, by the code on record; the code itself where a
 /// later version knows more.
 pub fn reason_words(code: &str) -> &str {
+    let code = code.strip_suffix(UNSTREAMED).unwrap_or(code);
+    if let Some((_, words)) = STATUSES.iter().find(|(known, _)| *known == code) {
+        return words;
+    }
     match code {
+        status if status.starts_with("http_") => "the server answered with a status of its own",
+        "interrupted" => "given up",
+        "abandoned" => "nobody waited for it",
         "refs.not_found" => "it refers to what is not on record",
         "refs.cross_thread" => "it refers to another thread",
         "refs.max_exceeded" => "it refers to too much",
@@ -159,6 +214,27 @@ mod tests {
             .filter_map(|line| line.split('"').nth(1))
             .filter(|code| code.starts_with("policy."))
             .collect()
+    }
+
+    #[test]
+    fn a_code_of_a_model_s_server_is_told_in_words() {
+        for (code, words) in [
+            ("http_404", "the server answered 404 (not found)"),
+            ("http_500", "the server answered 500 (error of the server)"),
+            (
+                "http_422.unstreamed",
+                "the server answered 422 (not accepted as it is)",
+            ),
+            ("http_599", "the server answered with a status of its own"),
+            ("timeout", "the model took too long"),
+            ("timeout.unstreamed", "the model took too long"),
+            ("something.new", "something.new"),
+        ] {
+            assert_eq!(reason_words(code), words);
+        }
+        for (code, words) in STATUSES {
+            assert!(words.contains(&code["http_".len()..]), "{code}: {words}");
+        }
     }
 
     #[test]

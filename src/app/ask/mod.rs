@@ -22,7 +22,6 @@ use crate::continuity::brought::CleanRequest;
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
 use crate::models::Model;
@@ -42,11 +41,14 @@ use super::look::conversation::{
 };
 use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
+use super::redacted::clean;
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
-use model_choice::{AUTO, CallOptions, choose, choose_in, first_of_ollama, key, set_server};
+use model_choice::{
+    AUTO, CallOptions, choose, choose_in, first_of_ollama, instead_of, key, set_server,
+};
 use references::{ContextRequest, ThreadRequest};
 use warnings::{CarriedWarning, DriftWarning};
 
@@ -112,6 +114,8 @@ pub struct AskResult {
     pub unresolved: Option<String>,
     /// What a person is told of its answer.
     pub warnings: Vec<DriftWarning>,
+    /// What was found in its answer beside that, and is no warning under its kernel.
+    pub noted: Vec<DriftWarning>,
     /// The open warnings of earlier answers that the model was told of for the first time here.
     pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
@@ -120,6 +124,8 @@ pub struct AskResult {
     pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
     pub over_a_wire: bool,
+    /// What the server lists in the place of a model that it does not know, in a sentence.
+    pub instead: Option<String>,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -434,6 +440,14 @@ impl AskSetup<'_> {
                 )),
             }
         }
+        let instead = match &turn.turn {
+            TurnEnd::Failed(_, fault) if fault.may_miss_model() => {
+                let looked = instead_of(self.model.id(), &self.opened.config);
+                let looked = control.cancelled.run_until_cancelled(looked).await;
+                looked.flatten()
+            }
+            _ => None,
+        };
         let replayed = self.model.source();
         let ids = ids_of(&turn.turn);
         // What is on record is told whatever else fails: a longer id names the same.
@@ -454,6 +468,7 @@ impl AskSetup<'_> {
             .concat(),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
+            noted: warnings::noted(&turn.turn),
             carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
                 .unwrap_or_default(),
             turn,
@@ -462,6 +477,7 @@ impl AskSetup<'_> {
             replayed,
             window: self.model.window(),
             over_a_wire: self.model.is_over_a_wire(),
+            instead,
         })
     }
 }
@@ -524,7 +540,10 @@ impl AskResult {
                 let unresolved = self.unresolved.clone();
                 Some(unresolved.unwrap_or_else(|| refusal_words(&refusal.refusal)))
             }
-            TurnEnd::Failed(_, fault) => Some(redact(&fault.to_string()).clean.as_str().to_owned()),
+            TurnEnd::Failed(_, fault) => Some(clean(&match &self.instead {
+                Some(instead) => fault.mended(instead),
+                None => fault.to_string(),
+            })),
             TurnEnd::Interrupted(failure) => Some(format!(
                 "interrupted while {} was thinking",
                 failure.session.model

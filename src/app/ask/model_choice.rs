@@ -28,7 +28,7 @@ use crate::app::home::open::{OpenHomeError, env};
 use crate::app::look::show;
 use crate::app::redacted::{clean, no_secret};
 use crate::app::set_up::provider_key::provider_key;
-use crate::app::words::near;
+use crate::app::words::{either, near};
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
@@ -105,7 +105,9 @@ fn shape(text: &str) -> Result<Shape, OpenHomeError> {
 pub struct ModelChoice {
     /// Ready to be asked.
     pub model: Model,
-    /// How it was chosen, where nobody named it.
+    /// Its id as somebody could have typed it whole: no alias, no name without a provider.
+    pub id: String,
+    /// How it was chosen, where nobody named it, or by less than its id.
     pub why: Option<String>,
     /// Warnings about the choice, each a whole sentence.
     pub notices: Vec<String>,
@@ -137,18 +139,110 @@ pub async fn choose(
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
     }
+    let (id, why) = match without_provider(&id, config).await? {
+        Some(BareName { id, why }) => (id, Some(why)),
+        None => (id, why),
+    };
     match model(&id, settings, config, database) {
         Ok((model, notices)) => Ok(ModelChoice {
             model,
+            id,
             why,
             notices,
         }),
         Err(OpenHomeError::UnknownModel { id, .. }) => {
-            let meant = models_near(&id, config).await;
+            let meant = models_near(&id, at_hand(config).await, config);
             Err(OpenHomeError::UnknownModel { id, meant })
         }
         Err(other) => Err(other),
     }
+}
+
+/// The model that a name without a provider was taken for.
+pub struct BareName {
+    /// Its id.
+    pub id: String,
+    /// Whose model it is, in a sentence.
+    pub why: String,
+}
+
+/// The model of a name without a provider: that of the one server that lists it, of those that
+/// somebody set or that are on this machine. None for what needs no server to be known: `auto`, an
+/// alias, what is built in, a name with its provider.
+///
+/// # Errors
+/// Several servers list it, and are named; none does, and names that are almost the same are.
+pub async fn without_provider(
+    typed: &str,
+    config: &Config,
+) -> Result<Option<BareName>, OpenHomeError> {
+    let is_alias = config.model.named.aliases.contains_key(typed);
+    if typed == AUTO || is_alias || is_whole(typed) {
+        return Ok(None);
+    }
+    let listed = at_hand(config).await;
+    let is_named = |(wire, name): &&(Wire, String)| {
+        // What an Ollama calls so, where no tag is given.
+        let latest = name
+            .strip_suffix(":latest")
+            .filter(|_| *wire == Wire::Ollama);
+        name == typed || latest == Some(typed)
+    };
+    let named: Vec<String> = listed.iter().filter(is_named).map(id_of).collect();
+    match named.as_slice() {
+        [] => Err(OpenHomeError::UnknownModel {
+            id: typed.to_owned(),
+            meant: models_near(typed, listed, config),
+        }),
+        [id] => {
+            let (url, whose) = match id.starts_with(Wire::Ollama.name()) {
+                true => (ollama_url(config), "the Ollama"),
+                false => (config.model.base_url.clone(), "the server"),
+            };
+            let why = format!("{typed} is {id}, of {whose} at {}", clean(&url));
+            let id = id.clone();
+            Ok(Some(BareName { id, why }))
+        }
+        several => Err(OpenHomeError::Setting {
+            flag: "--model, model.default",
+            reason: format!(
+                "'{typed}' is listed by several servers: say {}",
+                either(several)
+            ),
+        }),
+    }
+}
+
+/// Whether a name says who answers: what is built in, or a provider's.
+fn is_whole(name: &str) -> bool {
+    let provider = name.split_once('/').map(|(provider, _)| provider);
+    name == observer::ID
+        || name == crate::models::replay::ID
+        || name.starts_with(REPLAY_OF)
+        || Wire::ALL.iter().any(|wire| provider == Some(wire.name()))
+}
+
+/// What a server lists in the place of a model that it does not know, in a sentence: the nearest names,
+/// or all of a few. None where it lists that model, or nothing in a moment. It is asked once.
+pub async fn instead_of(id: &str, config: &Config) -> Option<String> {
+    let (provider, typed) = id.split_once('/')?;
+    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider)?;
+    let listed = names_of(wire, config, PROBE_FAR).await;
+    if listed.is_empty() || listed.iter().any(|name| name == typed) {
+        return None;
+    }
+    let listed: Vec<String> = listed
+        .into_iter()
+        .map(|name| id_of(&(wire, name)))
+        .collect();
+    let nearest = nearest_ids(id, listed.iter().flat_map(|id| spelled_as(id)));
+    Some(match (nearest.is_empty(), listed.len()) {
+        (false, _) => format!("It lists no such model: did you mean {}?", either(&nearest)),
+        (true, 1..=NEAREST) => format!("It lists no such model, but {}", either(&listed)),
+        (true, several) => {
+            format!("It lists no such model, but {several} others: gently model list")
+        }
+    })
 }
 
 /// The same for a question in a conversation that somebody named or is talking in: the model that
@@ -278,55 +372,99 @@ fn first_that_answers(mut listed: Vec<String>) -> Option<String> {
 
 /// The models of the server that somebody set; none where it does not show itself soon.
 async fn names_of_set_server(config: &Config) -> Vec<String> {
-    let (url, variable) = server(Wire::OpenAi, config);
-    if set_server(config).is_none() || is_shut(&url).await {
-        return Vec::new();
-    }
-    let key = provider_key(Wire::OpenAi, variable, config).ok().flatten();
-    let limit = match net::parse_address(&url) {
+    let limit = match net::parse_address(&config.model.base_url) {
         Ok(url) if net::is_loopback(&url) => PROBE,
         _ => PROBE_FAR,
     };
-    let listed = listing::models(place(Wire::OpenAi, &url, key, variable, limit));
+    match set_server(config) {
+        Some(_) => names_of(Wire::OpenAi, config, limit).await,
+        None => Vec::new(),
+    }
+}
+
+/// The models that a server lists; none where it does not in so long.
+async fn names_of(wire: Wire, config: &Config, limit: Duration) -> Vec<String> {
+    let (url, variable) = server(wire, config);
+    if is_shut(&url).await {
+        return Vec::new();
+    }
+    let key = provider_key(wire, variable, config).ok().flatten();
+    let listed = listing::models(place(wire, &url, key, variable, limit));
+    // The client itself tries a lost connection twice; here there is no time for that.
     let listed = tokio::time::timeout(limit, listed).await;
     listed.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// The first model of the Ollama, if one is there.
 pub async fn first_of_ollama(config: &Config) -> Option<String> {
-    first_that_answers(names_of_ollama(config).await)
+    first_that_answers(names_of(Wire::Ollama, config, PROBE).await)
 }
 
 /// So many models are named to somebody who may have meant one.
 const NEAREST: usize = 3;
 
-/// The models that somebody may have meant: what is built in, aliases, and what the Ollama and the
-/// server that somebody set have, under their whole names or without provider and tag. No vendor is
-/// asked.
-async fn models_near(name: &str, config: &Config) -> Vec<String> {
-    let (ollama, set) = tokio::join!(names_of_ollama(config), names_of_set_server(config));
-    let listed = ollama.into_iter().map(|name| (Wire::Ollama, name));
-    let listed = listed.chain(set.into_iter().map(|name| (Wire::OpenAi, name)));
-    let listed = listed.map(|(wire, name)| format!("{}/{name}", wire.name()));
+/// The models of the Ollama and of the server that somebody set. No vendor is asked. Where both are
+/// one server, what was set is how it is asked.
+async fn at_hand(config: &Config) -> Vec<(Wire, String)> {
+    let is_one = same_place(&ollama_url(config), &config.model.base_url);
+    let ollama = async {
+        match is_one {
+            true => Vec::new(),
+            false => names_of(Wire::Ollama, config, PROBE).await,
+        }
+    };
+    let (ollama, set) = tokio::join!(ollama, names_of_set_server(config));
+    let ollama = ollama.into_iter().map(|name| (Wire::Ollama, name));
+    let set = set.into_iter().map(|name| (Wire::OpenAi, name));
+    let listed = ollama.chain(set);
+    listed.filter(|(_, name)| is_plain_name(name)).collect()
+}
+
+/// Whether two addresses lead to one port of one machine, by whatever name of this one.
+fn same_place(one: &str, other: &str) -> bool {
+    let place = |text: &str| {
+        let url = net::parse_address(text).ok()?;
+        let host = url.host_str().filter(|_| !net::is_loopback(&url));
+        Some((host.map(str::to_owned), url.port_or_known_default()?))
+    };
+    place(one).is_some_and(|one| Some(one) == place(other))
+}
+
+/// A model under its whole name.
+fn id_of((wire, name): &(Wire, String)) -> String {
+    format!("{}/{name}", wire.name())
+}
+
+/// The models that somebody may have meant: what is built in, aliases, and those that are listed, under
+/// their whole names or without provider and tag.
+fn models_near(name: &str, listed: Vec<(Wire, String)>, config: &Config) -> Vec<String> {
     let mut known = vec![
         observer::ID.to_owned(),
         crate::models::replay::ID.to_owned(),
     ];
-    known.extend(listed.filter(|id| is_plain_name(id)));
+    known.extend(listed.iter().map(id_of));
     known.extend(config.model.named.aliases.values().cloned());
-    let spelled = known
-        .iter()
-        .flat_map(|id| spellings(id).map(move |word| (word, id.as_str())));
+    let spelled = known.iter().flat_map(|id| spelled_as(id));
     let aliases = config.model.named.aliases.keys();
     let aliases = aliases.map(|alias| (alias.as_str(), alias.as_str()));
+    nearest_ids(name, aliases.chain(spelled))
+}
+
+/// The models whose names are nearest to a name, each once.
+fn nearest_ids<'a>(name: &str, names: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for (_, id) in near(name, aliases.chain(spelled)) {
+    for (_, id) in near(name, names) {
         if !found.iter().any(|known| known == id) {
             found.push(id.to_owned());
         }
     }
     found.truncate(NEAREST);
     found
+}
+
+/// A model's id, with each way in which it may be called.
+fn spelled_as(id: &str) -> impl Iterator<Item = (&str, &str)> {
+    spellings(id).map(move |word| (word, id))
 }
 
 /// How a model may be called: `ollama/small:1b`, `small:1b`, `small`.
@@ -336,18 +474,6 @@ fn spellings(id: &str) -> impl Iterator<Item = &str> {
         .and_then(|name| name.split_once(':'))
         .map(|(name, _)| name);
     [Some(id), short, tagless].into_iter().flatten()
-}
-
-/// The models of the Ollama that is there; none where it does not show itself at once.
-async fn names_of_ollama(config: &Config) -> Vec<String> {
-    let url = ollama_url(config);
-    if is_shut(&url).await {
-        return Vec::new();
-    }
-    let place = place(Wire::Ollama, &url, None, "", PROBE);
-    // The client itself tries a lost connection twice; here there is no time for that.
-    let listed = tokio::time::timeout(PROBE, listing::models(place)).await;
-    listed.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whether nobody listens at an address of this machine: the HTTP client would try again a while
@@ -680,7 +806,11 @@ mod tests {
             ("nosuchmodel", &[]),
             ("x", &[]),
         ] {
-            assert_eq!(models_near(typed, &config).await, meant, "{typed}");
+            assert_eq!(
+                models_near(typed, at_hand(&config).await, &config),
+                meant,
+                "{typed}"
+            );
         }
         let name = |id| spellings(id).collect::<Vec<_>>();
         assert_eq!(name("ollama/a:2b"), ["ollama/a:2b", "a:2b", "a"]);

@@ -4,8 +4,9 @@ use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::ThreadPosition;
 use crate::config::Config;
 use crate::record::context::config::{ContextRules, EmptyRefs};
+use crate::record::ledger::conversation::{ConversationRow, ConversationState};
 use crate::record::unseen::spelled_on_a_line;
-use crate::store::ReadStore;
+use crate::store::{ReadStore, StoreError, ThreadRow};
 use uuid::Uuid;
 
 use crate::app::find;
@@ -39,6 +40,35 @@ pub struct ThreadRequest {
     pub parent: Option<String>,
     /// Whether it begins another conversation, in a session of its own.
     pub anew: bool,
+}
+
+/// An id's beginning of fewer digits is a word.
+const FEWEST_DIGITS: usize = 4;
+
+/// Whether a word is the title of an open conversation, or begins its id: somebody who put it behind
+/// `-c` means that one. A word without a figure is no id.
+pub fn names_open_conversation(store: &ReadStore, word: &str) -> Result<bool, StoreError> {
+    const NAMED: u32 = 8;
+    let is_open = |row: &ConversationRow| row.state == ConversationState::Open;
+    if store.conversations_titled(word, NAMED)?.iter().any(is_open) {
+        return Ok(true);
+    }
+    let digits = word.trim_end_matches('…').to_ascii_lowercase();
+    let is_id = digits.len() >= FEWEST_DIGITS && digits.contains(|c: char| c.is_ascii_digit());
+    if !is_id {
+        return Ok(false);
+    }
+    let threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
+    for thread in threads {
+        if store
+            .conversation(thread.thread)?
+            .as_ref()
+            .is_some_and(is_open)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// So many of the last turns can be declared at once.

@@ -2,7 +2,7 @@
 //! words of the answer that it was found on, which no record holds.
 
 use crate::ask::TurnEnd;
-use crate::govern::drift::{DriftEvent, ReplyVerdict, rule_of};
+use crate::govern::drift::{DriftEffect, DriftEvent, ReplyVerdict, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::found_on::{FoundWords, ReplyContext};
 use crate::govern::reply::output::Shape;
@@ -61,6 +61,19 @@ pub fn issue_words(issue: &str) -> Option<String> {
     let (head, summary) = issue.split_once(": ")?;
     let (class, _) = head.split_once(' ')?;
     Some(DriftWarning::without_excerpt(class, summary).sentence)
+}
+
+/// What was found in the answer of a turn, and is no warning under its kernel: it is on record, and
+/// told to whoever wants to know more.
+pub fn noted(turn: &TurnEnd) -> Vec<DriftWarning> {
+    let TurnEnd::Answered(answer) = turn else {
+        return Vec::new();
+    };
+    let events = answer.judgement.events().iter();
+    let silent = events.filter(|event| event.effect < DriftEffect::Warn);
+    let warning =
+        |event: &DriftEvent| DriftWarning::without_excerpt(event.class.name(), &event.summary);
+    silent.map(warning).collect()
 }
 
 /// What a person is told of a turn that was just asked. Of an answer that is withheld no word is

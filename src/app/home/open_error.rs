@@ -15,6 +15,7 @@ use crate::verify::VerifyError;
 use crate::witness::WitnessError;
 
 use crate::app::find::FindError;
+use crate::app::words::either;
 
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -125,11 +126,10 @@ pub enum OpenHomeError {
 
 /// What somebody may have meant, or what can be said at all.
 fn meant_models(names: &[String]) -> String {
-    match names.split_last() {
-        None => {
+    match names {
+        [] => {
             "say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias".to_owned()
         }
-        Some((one, [])) => format!("did you mean '{one}'"),
-        Some((last, others)) => format!("did you mean '{}' or '{last}'", others.join("', '")),
+        names => format!("did you mean {}", either(names)),
     }
 }

@@ -17,16 +17,17 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::table::{KEYS, Key, Value};
 use crate::config::{
-    self, ConfigError, Environment, FILE, GENESIS, NamePath, SHIPPED, Settings, ValueSource,
-    file_text, is_alias,
+    self, Config, ConfigError, Environment, FILE, GENESIS, NamePath, SHIPPED, Settings,
+    ValueSource, file_text, is_alias,
 };
 use crate::home::Home;
 
 use super::keys;
+use crate::app::ask::model_choice::{BareName, without_provider};
 use crate::app::home::open::{self, OpenHomeError};
 
 /// The key that names a model or an alias.
-const DEFAULT_MODEL: &str = "model.default";
+pub const DEFAULT_MODEL: &str = "model.default";
 
 /// Tables in which nothing stands at first.
 const TABLES: [&str; 3] = ["model.window", "price", "witness"];
@@ -217,6 +218,32 @@ pub fn check_typed(name: &str, typed: &str, home: &Path) -> Result<(), ConfigErr
         None => key_named(name, "gently config set", home)?
             .accept_typed(typed, "gently config set")
             .map(drop),
+    }
+}
+
+/// The model that is meant where the default was typed as a name without a provider; none where
+/// anything else was typed, or where that is for [`set`] to refuse.
+pub async fn default_meant(
+    name: &str,
+    typed: &str,
+    home: &Path,
+) -> Result<Option<BareName>, OpenHomeError> {
+    let key = Key::find(name, "gently config set").ok();
+    let (Some(key), Ok(config)) = (
+        key.filter(|key| key.name == DEFAULT_MODEL),
+        Config::load(home, &open::env),
+    ) else {
+        return Ok(None);
+    };
+    let model = match key.accept_typed(typed, "gently config set") {
+        Ok(Value::Text(model)) => model,
+        // No alias has a capital letter; a model's name may.
+        _ => typed.trim().to_owned(),
+    };
+    match without_provider(&model, &config).await {
+        // What can be said at all is said there.
+        Err(OpenHomeError::UnknownModel { meant, .. }) if meant.is_empty() => Ok(None),
+        found => found,
     }
 }
 

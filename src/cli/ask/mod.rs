@@ -6,13 +6,17 @@ pub(super) mod receipt;
 pub(super) mod sight_args;
 pub(super) mod turn;
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use crate::app::ask::attachment::Attachment;
+use crate::app::ask::references::names_open_conversation;
 use crate::app::ask::{AskRequest, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::os::shell_word;
 
 use super::args::AskArgs;
 use super::set_up::init;
@@ -32,6 +36,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         Ok(files) => files,
         Err(why) => return Ok(could_not(&why, json)),
     };
+    let behind = word_behind_continue(std::env::args_os());
+    let behind = behind.filter(|_| args.place.goes_on && args.words.len() > 1);
     let text = match question(&args.words, !files.is_empty()) {
         Ok(text) => text,
         Err(why) => return Ok(could_not(&why, json)),
@@ -61,6 +67,10 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let (home, made) = open::home_or_new()?;
     let touched = home.log_is_touched();
     let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
+    if let Some(why) = taken_for_question(&opened, behind.as_deref())? {
+        open::close_and_note(opened);
+        return Ok(could_not(&why, json));
+    }
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
@@ -74,6 +84,29 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let done = answer(&door, &opened, &request, (place, touched)).await;
     open::close_and_note(opened);
     done
+}
+
+/// The word that stands right behind `-c`, if one does: clap takes it for the question's first.
+fn word_behind_continue(arguments: impl Iterator<Item = OsString>) -> Option<String> {
+    let mut behind = arguments.skip_while(|argument| argument != "-c" && argument != "--continue");
+    let word = behind.nth(1)?.into_string().ok()?;
+    (!word.starts_with('-')).then_some(word)
+}
+
+/// Why nothing is asked where what stands behind `-c` names a conversation.
+fn taken_for_question(
+    opened: &OpenHome,
+    behind: Option<&str>,
+) -> Result<Option<String>, OpenHomeError> {
+    let Some(word) = behind else { return Ok(None) };
+    if !names_open_conversation(&opened.store, word)? {
+        return Ok(None);
+    }
+    let shown = shell_word(Path::new(word));
+    Ok(Some(format!(
+        "nothing was asked: -c takes nothing behind it. To go on in \"{word}\": {} ask --conversation {shown} \"…\"",
+        program()
+    )))
 }
 
 /// Asks, and does what can wait until the answer is there.
@@ -155,5 +188,25 @@ fn piped() -> Result<Vec<u8>, String> {
             receiver.recv().map_err(|_| gone())?
         }
         Err(RecvTimeoutError::Disconnected) => Err(gone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_behind_continue_is_the_next_argument() {
+        for (typed, expected) in [
+            ("gently ask -c Lisbon more", Some("Lisbon")),
+            ("gently ask --continue Lisbon more", Some("Lisbon")),
+            ("gently ask Lisbon -c", None),
+            ("gently ask -c -m parrot", None),
+            ("gently ask Lisbon", None),
+        ] {
+            let arguments = typed.split(' ').map(OsString::from);
+            let found = word_behind_continue(arguments);
+            assert_eq!(found.as_deref(), expected, "{typed}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One question at the terminal, whoever brings it: the wait, the answer on stdout, the lines on
 //! stderr.
 
+use crate::app::ask::denial::reason_words;
 use crate::app::ask::warnings::{CarriedWarning, DriftWarning};
 use crate::app::ask::{AskRequest, AskResult, prepare, settle};
 use crate::app::home::open::{OpenHome, OpenHomeError};
@@ -27,7 +28,7 @@ use crate::cli::remember::context;
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
 use crate::cli::screen::{mark, quiet};
-use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print, program, say, withheld};
+use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print_reply, program, say, withheld};
 
 /// How a question came in at this door, and what was said at it.
 pub struct TurnDoor<'a> {
@@ -204,8 +205,8 @@ impl TurnDoor<'_> {
             TurnView::of(asked, beside)
         };
         view_or_words(self.json, view, || match asked.answer().map(readable) {
-            Some(answer) if answer.ends_with('\n') => print(&answer),
-            Some(answer) => print(&format!("{answer}\n")),
+            Some(answer) if answer.ends_with('\n') => print_reply(&answer),
+            Some(answer) => print_reply(&format!("{answer}\n")),
             None => FINE,
         })
     }
@@ -226,8 +227,23 @@ impl TurnDoor<'_> {
         let code = if missed.is_some() { NEGATIVE } else { code };
         // A kernel that warns of it has said so.
         let is_said = |said: &DriftWarning| said.class == DriftClass::Schema.name();
-        if let Some(sentence) = missed.filter(|_| !asked.warnings.iter().any(is_said)) {
+        if let Some(sentence) = missed
+            .as_ref()
+            .filter(|_| !asked.warnings.iter().any(is_said))
+        {
             say(&format!("{} {sentence}", mark("warning")));
+        }
+        let silent = asked
+            .noted
+            .iter()
+            .filter(|one| !is_said(one) || missed.is_none());
+        for DriftWarning {
+            sentence, class, ..
+        } in silent.filter(|_| self.verbose)
+        {
+            say(&format!(
+                "noted without a warning, as your kernel says: {sentence} ({class})"
+            ));
         }
         for kind in answer_kinds(answer) {
             say(&format!(
@@ -262,7 +278,7 @@ impl TurnDoor<'_> {
             "error: {}",
             asked.why_unanswered().unwrap_or_default()
         ));
-        let why = format!("no answer ({})", failure.reason);
+        let why = format!("no answer: {}", reason_words(&failure.reason));
         say(&not_answered(asked, &why));
         self.tell_of_prompt(asked);
         carried(asked);
@@ -289,7 +305,7 @@ fn carried(asked: &AskResult) {
     }
 }
 
-/// `✘ 8923fa34/4 · no answer (timeout) · on record`
+/// `✘ 8923fa34/4 · no answer: the model took too long · on record`
 fn not_answered(asked: &AskResult, what: &str) -> String {
     format!("{} {} · {what} · on record", mark("no"), asked.id)
 }
@@ -349,7 +365,7 @@ fn recorded_line(
     format!("{begins}{place}{block}{beside}")
 }
 
-/// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
+/// What `-v` adds beside what was noted of the answer: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
 /// $0.0041 · window of 8192 tokens`, and what each block source did where there is no block.
 fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     let usage = &answer.usage;

@@ -9,8 +9,10 @@ use std::path::Path;
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
+use super::reply_lines::{Markup, without_tabs};
+
 /// A terminal that says less can't be read anyhow.
-const NARROWEST: usize = 20;
+pub const NARROWEST: usize = 20;
 /// By how much the rest of a line stands in.
 const STEP: usize = 2;
 /// The programs whose commands are printed for somebody to type.
@@ -25,11 +27,19 @@ const PROGRAMS: [&str; 7] = [
 ];
 
 /// The text in lines of so many columns, or of one word or command where that is longer; the rest of
-/// a line stands in below its beginning.
+/// a line stands in below its beginning. What somebody fenced in stays, and so does a table.
 pub fn folded(text: &str, columns: usize) -> String {
     let columns = columns.max(NARROWEST);
-    let lines = text.split_inclusive('\n');
-    lines.map(|line| folded_line(line, columns)).collect()
+    let mut markup = Markup::default();
+    let mut lines = text.split_inclusive('\n').peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(line) = lines.next() {
+        match markup.keeps(line, lines.peek().copied()) {
+            true => out.push_str(line),
+            false => out.push_str(&folded_line(&without_tabs(line), columns)),
+        }
+    }
+    out
 }
 
 /// How many rows of a terminal a text takes.
@@ -50,7 +60,7 @@ fn folded_line(line: &str, columns: usize) -> String {
         Some(said) => (said, "\n"),
         None => (line, ""),
     };
-    let rest = said.trim_start_matches([' ', '\t']);
+    let rest = said.trim_start_matches(' ');
     let (indent, _) = said.split_at(said.len() - rest.len());
     let is_command = !indent.is_empty() && is_program(first_word(rest).trim_end());
     if is_command || display_width(said) <= columns {
@@ -253,6 +263,28 @@ mod tests {
                 20,
                 "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301} e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
                 "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301} e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+            ),
+            // Code and tables stay, to their end.
+            (
+                20,
+                "answer\n    ```\n    let a_long_name = of(it);\n    ```\n    | of | many | columns |\n    and words of a line\n",
+                "answer\n    ```\n    let a_long_name = of(it);\n    ```\n    | of | many | columns |\n    and words of a\n      line\n",
+            ),
+            (
+                20,
+                "answer\n    ```\n    fn without_end() { of(it) }\n\nand words of a line\n",
+                "answer\n    ```\n    fn without_end() { of(it) }\n\nand words of a line\n",
+            ),
+            (
+                20,
+                "answer\n    ```\n    code\n\nand more words of a line\n",
+                "answer\n    ```\n    code\n\nand more words of a\n  line\n",
+            ),
+            // A tab is as wide as it is.
+            (
+                20,
+                "    a\tb\tc and words\n",
+                "    a   b       c\n      and words\n",
             ),
             // Less than 20 is 20.
             (

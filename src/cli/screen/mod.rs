@@ -11,6 +11,7 @@ pub(super) mod new_file;
 pub(super) mod pager;
 pub(super) mod passphrase;
 pub(super) mod prompt;
+mod reply_lines;
 pub(super) mod signals;
 pub(super) mod terminal;
 pub(super) mod view_or_words;
@@ -24,6 +25,7 @@ use rustix::fd::AsFd;
 use rustix::termios::tcgetwinsize;
 
 use line_break::folded;
+use reply_lines::folded_reply;
 use textwrap::core::display_width;
 
 pub use crate::app::words::{beginning, counted};
@@ -98,20 +100,34 @@ impl SetOffStyle {
     }
 }
 
+/// How lines are broken between words: the columns that there are, and whose words they are.
+#[derive(Clone, Copy)]
+struct LineFold {
+    columns: usize,
+    of: fn(&str, usize) -> String,
+}
+
+impl LineFold {
+    /// Of a stream, where that is a terminal.
+    fn at(stream: &(impl AsFd + io::IsTerminal), of: fn(&str, usize) -> String) -> Option<Self> {
+        columns(stream).map(|columns| LineFold { columns, of })
+    }
+}
+
 /// Where text leaves the program.
 pub struct Gate<W> {
     to: W,
     spells: bool,
     paint: Paint,
     marking: SetOffStyle,
-    /// The columns of the terminal, where lines are broken between words.
-    folds: Option<usize>,
+    /// How many columns the terminal has, where lines are broken between words, and how.
+    folds: Option<LineFold>,
     /// Whether the signs between our own words are told with plain characters.
     plain: bool,
 }
 
 impl Gate<StdoutLock<'static>> {
-    /// Standard output, for what stays as it is: a model's answer, a file, JSON.
+    /// Standard output, for what stays as it is: a file, a key, JSON.
     pub fn out() -> Self {
         let to = io::stdout();
         Gate {
@@ -124,11 +140,19 @@ impl Gate<StdoutLock<'static>> {
         }
     }
 
+    /// Standard output, for somebody's words, as an answer is: on a terminal their lines are broken
+    /// between words, and their code stays.
+    pub fn reply() -> Self {
+        Gate {
+            folds: LineFold::at(&io::stdout(), folded_reply),
+            ..Self::out()
+        }
+    }
+
     /// Standard output, for what gently says: lines are broken between words.
     pub fn told() -> Self {
-        let folds = columns(&io::stdout());
         Gate {
-            folds,
+            folds: LineFold::at(&io::stdout(), folded),
             plain: is_plain_locale(),
             ..Self::out()
         }
@@ -168,7 +192,7 @@ impl Gate<Stderr> {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
             marking: SetOffStyle::None,
             spells: true,
-            folds: columns(&to),
+            folds: LineFold::at(&to, folded),
             plain: is_plain_locale(),
             to,
         }
@@ -198,7 +222,7 @@ impl<W> Gate<W> {
             text
         };
         let painted = match self.folds {
-            Some(columns) => painted(&folded(&text, columns), self.paint),
+            Some(LineFold { columns, of }) => painted(&of(&text, columns), self.paint),
             None => painted(&text, self.paint),
         };
         self.marking.of(painted)
@@ -455,7 +479,10 @@ mod tests {
             spells: true,
             paint: Paint::EachLine,
             marking: SetOffStyle::None,
-            folds: Some(20),
+            folds: Some(LineFold {
+                columns: 20,
+                of: folded,
+            }),
             plain: false,
         };
         gate.write_all("✔ fine, as it was told ✔ of all\n".as_bytes())

@@ -4,11 +4,12 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use textwrap::core::display_width;
 
 use crate::ask::TurnControl;
 
-use super::quiet;
 use super::signals::Wait;
+use super::{columns, counted, quiet};
 
 /// An answer that comes sooner needs no spinner.
 const QUICK: Duration = Duration::from_millis(300);
@@ -49,7 +50,7 @@ impl Terminal {
                 let quick = thinking.wait_for(|thinks| !thinks);
                 let begun = Instant::now();
                 if tokio::time::timeout(QUICK, quick).await.is_err() {
-                    let spinner = Spinner::start(&wait_told(&self.model, QUICK, 0));
+                    let spinner = Spinner::start(&self.told_of(QUICK, 0));
                     tokio::select! {
                         _ = thinking.wait_for(|thinks| !thinks) => {}
                         never = self.tell_of(&spinner, begun) => match never {},
@@ -69,9 +70,15 @@ impl Terminal {
     async fn tell_of(&self, spinner: &Spinner, begun: Instant) -> std::convert::Infallible {
         loop {
             let came = *self.control.came.borrow();
-            spinner.say(&wait_told(&self.model, begun.elapsed(), came));
+            spinner.say(&self.told_of(begun.elapsed(), came));
             tokio::time::sleep(FRAME).await;
         }
+    }
+
+    fn told_of(&self, waited: Duration, came: u64) -> String {
+        // The sign that turns and a blank stand before it, and the cursor behind it.
+        let room = columns(&std::io::stderr()).map(|columns| columns.saturating_sub(3));
+        wait_told(&self.model, waited, came, room)
     }
 
     /// The exit code of the signal that came, if one came.
@@ -89,7 +96,8 @@ impl Spinner {
             return Spinner(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        bar.set_style(ProgressStyle::default_spinner());
+        let style = ProgressStyle::default_spinner().template("{spinner} {wide_msg}");
+        bar.set_style(style.expect("the template is ours, and one"));
         bar.set_message(text.to_owned());
         bar.enable_steady_tick(FRAME);
         Spinner(Some(bar))
@@ -110,18 +118,24 @@ impl Spinner {
     }
 }
 
-/// `ollama/llama3.1:8b is thinking: 12 s, 340 characters; Ctrl-C gives up`
-fn wait_told(model: &str, waited: Duration, came: u64) -> String {
-    let came = match came {
-        0 => String::new(),
-        1 => ", 1 character".to_owned(),
-        several => format!(", {several} characters"),
-    };
+/// `ollama/llama3.1:8b is thinking: 12 s, 340 characters; Ctrl-C gives up`, or as much of it as there
+/// is room for: a line that does not fit would be drawn anew below itself.
+fn wait_told(model: &str, waited: Duration, came: u64, room: Option<usize>) -> String {
     let seconds = waited.as_secs();
-    format!(
-        "{} is thinking: {seconds} s{came}; Ctrl-C gives up",
-        quiet(model)
-    )
+    let count = match came {
+        0 => String::new(),
+        came => format!(", {}", counted(came, "character")),
+    };
+    let model = quiet(model);
+    let told = [
+        format!("{model} is thinking: {seconds} s{count}; Ctrl-C gives up"),
+        format!("{model} is thinking: {seconds} s{count}"),
+        format!("thinking: {seconds} s{count}"),
+        format!("thinking: {seconds} s"),
+    ];
+    let last = format!("{seconds} s");
+    let fits = |told: &String| room.is_none_or(|room| display_width(told) <= room);
+    told.into_iter().find(fits).unwrap_or(last)
 }
 
 impl Drop for Spinner {
@@ -143,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_in_seconds_and_characters() {
-        let told = |seconds, came| wait_told("observer", Duration::from_secs(seconds), came);
+        let told = |seconds, came| wait_told("observer", Duration::from_secs(seconds), came, None);
         assert_eq!(told(12, 0), "observer is thinking: 12 s; Ctrl-C gives up");
         assert_eq!(
             told(0, 1),
@@ -154,6 +168,16 @@ mod tests {
             many,
             "observer is thinking: 3600 s, 340 characters; Ctrl-C gives up"
         );
+        for (room, expected) in [
+            (61, many.as_str()),
+            (44, "observer is thinking: 3600 s, 340 characters"),
+            (43, "thinking: 3600 s, 340 characters"),
+            (17, "thinking: 3600 s"),
+            (7, "3600 s"),
+        ] {
+            let told = wait_told("observer", Duration::from_secs(3600), 340, Some(room));
+            assert_eq!(told, expected);
+        }
     }
 
     #[test]

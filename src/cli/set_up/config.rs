@@ -13,7 +13,7 @@ use crate::view::set_up::setting::{
 };
 
 use crate::cli::screen::Gate;
-use crate::cli::{Notices, paged, print, rendered};
+use crate::cli::{Notices, paged, print, rendered, say};
 
 use super::init;
 
@@ -53,8 +53,17 @@ impl ConfigCommand {
 }
 
 /// Does it, with the process's environment.
-pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
+pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::home_path()?;
+    let meant = match command {
+        ConfigCommand::Set { key, value } => settings::default_meant(key, value, &home).await?,
+        _ => None,
+    };
+    let whole = meant.as_ref().map(|meant| ConfigCommand::Set {
+        key: settings::DEFAULT_MODEL.to_owned(),
+        value: meant.id.clone(),
+    });
+    let command = whole.as_ref().unwrap_or(command);
     if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
     }
@@ -62,6 +71,7 @@ pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
         home_for(key, value, &home)?;
     }
     let said = run_in(command, &home, json, &open::env)?;
+    meant.iter().for_each(|meant| say(&meant.why));
     // One value is for scripts; all of them are for reading.
     Ok(match command {
         ConfigCommand::Get { key: None } if !json => paged(&said, Gate::told),

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::set_up::model_list::{ModelList, ServerState, list};
+use crate::app::set_up::model_list::{ModelList, Server, ServerState, list};
 use crate::models::observer;
 use crate::view::set_up::model::ModelListView;
 
@@ -26,50 +26,60 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError>
     Ok(present(json, || ModelListView::of(&list), || screen(&list)))
 }
 
+/// What answers stands first; what fails last, with its reason.
 fn screen(list: &ModelList) -> String {
-    let mut lines = vec![format!(
+    let rank = |server: &&Server| match &server.state {
+        ServerState::Models(names) => u8::from(names.is_empty()),
+        ServerState::NoKey => 2,
+        ServerState::Fault { .. } => 3,
+    };
+    let mut servers: Vec<&Server> = list.servers.iter().collect();
+    servers.sort_by_key(rank);
+    let answering = servers.partition_point(|server| rank(server) == 0);
+    let (there, others) = servers.split_at(answering);
+    let mut lines: Vec<String> = there
+        .iter()
+        .flat_map(|server| server_lines(server))
+        .collect();
+    lines.push(format!(
         "{}   built in, no language model: always there",
         observer::ID
-    )];
+    ));
     lines.push("replay     answers on record: --model replay, --model replay:EXCHANGE".to_owned());
-    for server in &list.servers {
-        let name = format!("{}/", server.wire.name());
-        let key = match (&server.key_variable, server.has_key) {
-            (None, _) => String::new(),
-            (Some(variable), true) => format!(", with the key in ${variable}"),
-            (Some(variable), false) => format!(", no key in ${variable}"),
-        };
-        match &server.state {
-            ServerState::Models(names) => {
-                lines.push(format!(
-                    "{name:<10} {}{key}: {}",
-                    server.url,
-                    count(names.len())
-                ));
-                lines.extend(
-                    names
-                        .iter()
-                        .take(SHOWN)
-                        .map(|model| format!("  {name}{model}")),
-                );
-                if names.len() > SHOWN {
-                    lines.push(format!(
-                        "  and {} more: gently model list --json",
-                        names.len() - SHOWN
-                    ));
-                }
-            }
-            ServerState::NoKey => lines.push(format!("{name:<10} {}{key}: not asked", server.url)),
-            ServerState::Fault { said, .. } => {
-                lines.push(format!("{name:<10} {}{key}: {said}", server.url))
-            }
-        }
-    }
+    lines.push(format!("default    {}", list.default));
     lines.push("aliases    edit them in [model.alias]: gently config path".to_owned());
     let alias = |(alias, id): (&String, &String)| format!("  {alias} = {id}");
     lines.extend(list.aliases.iter().map(alias));
-    lines.push(format!("default    {}", list.default));
+    if !others.is_empty() {
+        lines.push("not answering".to_owned());
+        lines.extend(others.iter().flat_map(|server| server_lines(server)));
+    }
     lines.join("\n") + "\n"
+}
+
+/// A server with its models, or with what is wrong.
+fn server_lines(server: &Server) -> Vec<String> {
+    let name = format!("{}/", server.wire.name());
+    let key = match (&server.key_variable, server.has_key) {
+        (None, _) => String::new(),
+        (Some(variable), true) => format!(", with the key in ${variable}"),
+        (Some(variable), false) => format!(", no key in ${variable}"),
+    };
+    let (said, names) = match &server.state {
+        ServerState::Models(names) => (count(names.len()), names.as_slice()),
+        ServerState::NoKey => ("not asked".to_owned(), &[][..]),
+        ServerState::Fault { said, .. } => (said.clone(), &[][..]),
+    };
+    let mut lines = vec![format!("{name:<10} {}{key}: {said}", server.url)];
+    let shown = names.iter().take(SHOWN);
+    lines.extend(shown.map(|model| format!("  {name}{model}")));
+    if names.len() > SHOWN {
+        lines.push(format!(
+            "  and {} more: gently model list --json",
+            names.len() - SHOWN
+        ));
+    }
+    lines
 }
 
 fn count(models: usize) -> String {

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::anchor::agree::BlockLack;
 use crate::app::ask::AskResult;
 use crate::app::ask::attachment::AttachmentNotice;
+use crate::app::ask::warnings::DriftWarning;
 use crate::app::redacted::clean;
 use crate::ask::{TurnEnd, TurnResult};
 use crate::continuity::refs::RefFault;
@@ -251,6 +252,8 @@ pub struct DriftEventView {
     pub effect: &'static str,
     /// What was found.
     pub summary: String,
+    /// The same in words.
+    pub sentence: String,
 }
 
 /// Why a turn has no answer.
@@ -479,6 +482,7 @@ impl JudgementView {
             severity: event.severity.clone(),
             effect: event.effect.name(),
             summary: event.summary.clone(),
+            sentence: DriftWarning::without_excerpt(event.class.name(), &event.summary).sentence,
         };
         JudgementView {
             validator: judgement.flags(),

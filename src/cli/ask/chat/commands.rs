@@ -11,7 +11,7 @@ use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
-use crate::cli::{FINE, could_not, json_line, print, print_words, say, stopped};
+use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
@@ -120,8 +120,11 @@ async fn join(chat: &mut Chat, project: &str) -> Result<(), OpenHomeError> {
 }
 
 async fn choose_model(chat: &mut Chat, model: &str) -> Result<(), OpenHomeError> {
-    chat.choose_model(model).await?;
-    say(&format!("{} is asked from here on", quiet(model)));
+    if let Some(why) = chat.choose_model(model).await? {
+        say(&why);
+    }
+    let chosen = chat.settings.model.as_deref().unwrap_or(model);
+    say(&format!("{} is asked from here on", quiet(chosen)));
     Ok(())
 }
 
@@ -151,7 +154,7 @@ async fn erase(chat: &Chat, id: &str) -> Result<AfterCommand, OpenHomeError> {
 fn edit(chat: &Chat, begun: &str) -> AfterCommand {
     match written::question(chat.path(), begun) {
         Ok(Some(text)) => {
-            print(&block(&text, "> "));
+            print_reply(&block(&text, "> "));
             return AfterCommand::Ask(text);
         }
         Ok(None) => say("nothing was written: nothing is asked"),

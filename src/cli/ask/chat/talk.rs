@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
-use crate::app::ask::model_choice::{CallOptions, choose};
+use crate::app::ask::model_choice::{AUTO, CallOptions, choose, without_provider};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
@@ -124,6 +124,11 @@ impl Chat {
             told: Rc::default(),
             path,
         };
+        if let (Some(model), Ok(config)) = (&args.model, Config::load(&chat.path, &open::env))
+            && let Ok(Some(meant)) = without_provider(model, &config).await
+        {
+            chat.settings.model = Some(meant.id);
+        }
         if chat.path.exists() {
             chat.home = Some(ChatHome::open()?);
         }
@@ -168,13 +173,17 @@ impl Chat {
     }
 
     /// Asks a model from here on, if there is one of this name.
-    pub async fn choose_model(&mut self, model: &str) -> Result<(), OpenHomeError> {
+    ///
+    /// Its name is made whole now, so that no server is asked for it again; gives what was typed so
+    /// was taken for.
+    pub async fn choose_model(&mut self, model: &str) -> Result<Option<String>, OpenHomeError> {
         let opened = self.opened()?;
         let database = opened.home.paths().database();
         let (call, config) = (CallOptions::default(), &opened.config);
-        choose(Some(model), &call, config, &database).await?;
-        self.settings.model = Some(model.to_owned());
-        Ok(())
+        let choice = choose(Some(model), &call, config, &database).await?;
+        let is_auto = model == AUTO;
+        self.settings.model = Some(if is_auto { model.to_owned() } else { choice.id });
+        Ok(choice.why.filter(|_| !is_auto))
     }
 
     /// Who answers the next question: the model that this chat was told to ask, else the one that
