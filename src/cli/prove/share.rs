@@ -26,8 +26,9 @@ const EXCERPT: usize = 44;
 /// Arguments of `gently share`.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// An exchange as gently show takes it, or a session for all of it; a session is of one model:
-    /// what others answered in the same conversation is named, and shared by itself
+    /// An exchange as gently show takes it, or a session, a conversation or its title for all of it;
+    /// last is the newest that was answered. A file is of one session: what other models answered in
+    /// the same conversation is named, and shared by itself
     #[arg(default_value = "last")]
     pub id: String,
     /// The new file; the page stands beside it, with the ending .html. With --html the page's own name
@@ -164,6 +165,9 @@ fn written(places: &Places) -> String {
 
 /// Says what somebody who gets the file can read.
 fn reveal(selection: &ShareSelection) {
+    for line in &selection.passed_over {
+        say(&format!("passed over: {line}"));
+    }
     say("Whoever gets this can read:");
     for turn in &selection.turns {
         revealed(turn).iter().for_each(|line| say(line));
