@@ -66,18 +66,38 @@ pub struct ShareSelection {
     planned: PlannedOpening,
 }
 
+/// What turns are all of.
+#[derive(Clone, PartialEq, Eq)]
+enum SharedWhole {
+    /// Of nothing: one exchange was named.
+    Exchange,
+    /// A session.
+    Session,
+    /// What a session has of a conversation, by the first digits of its id.
+    Conversation(String),
+}
+
 /// Turns of one session that somebody means.
 struct MeantTurns {
     session: SessionRow,
     rows: Vec<ExchangeRow>,
-    /// Whether all of the session, or of a conversation, was asked for.
-    is_whole: bool,
+    /// What all of was asked for.
+    whole: SharedWhole,
     passed_over: Vec<String>,
 }
 
 impl MeantTurns {
     /// Those that an id means: `last`, an exchange, a session, a conversation.
-    fn of(store: &ReadStore, id: &str) -> Result<MeantTurns, OpenTextsError> {
+    fn of(
+        store: &ReadStore,
+        id: &str,
+        session: Option<&str>,
+    ) -> Result<MeantTurns, OpenTextsError> {
+        if let Some(session) = session {
+            let thread = find::conversation::conversation(store, id, None)?.thread;
+            let session = find::session(store, session)?;
+            return MeantTurns::of_conversation(store, thread, Some(session.uuid));
+        }
         if id.trim().eq_ignore_ascii_case(LAST) {
             return MeantTurns::newest(store);
         }
@@ -100,7 +120,7 @@ impl MeantTurns {
         Ok(MeantTurns {
             session,
             rows: vec![row],
-            is_whole: false,
+            whole: SharedWhole::Exchange,
             passed_over,
         })
     }
@@ -144,11 +164,14 @@ impl MeantTurns {
                 Ok(MeantTurns {
                     session,
                     rows,
-                    is_whole: true,
+                    whole: SharedWhole::Session,
                     passed_over: Vec::new(),
                 })
             }
-            IdKind::Conversation => MeantTurns::of_conversation(store, &meant),
+            IdKind::Conversation => {
+                let thread = find::thread(store, &meant)?.thread;
+                MeantTurns::of_conversation(store, thread, None)
+            }
             IdKind::Exchange | IdKind::Drift => Err(unfound.into()),
             _ => because(format!(
                 "'{}' is {}: gently audit open --artifact {meant} --out FILE.json opens it to others",
@@ -158,50 +181,59 @@ impl MeantTurns {
         }
     }
 
-    /// What was asked of a conversation in the session in which it was answered last: a file is of
-    /// one session.
-    fn of_conversation(store: &ReadStore, id: &str) -> Result<MeantTurns, OpenTextsError> {
-        let thread = find::thread(store, id)?.thread;
+    /// What was asked of a conversation in a session: a file is of one. Without a session it is that
+    /// in which it was answered last.
+    fn of_conversation(
+        store: &ReadStore,
+        thread: Uuid,
+        session: Option<Uuid>,
+    ) -> Result<MeantTurns, OpenTextsError> {
         let mut rows = Vec::new();
         for exchange in store.exchanges_in(thread)? {
             rows.extend(store.exchange(exchange)?);
         }
         let answered = rows.iter().rev().find(|row| row.is_answered());
-        let Some(of) = answered.or(rows.last()).map(|row| row.session) else {
+        let last = answered.or(rows.last()).map(|row| row.session);
+        let Some(of) = session.or(last) else {
             return because("nothing was asked in this conversation yet");
         };
         rows.retain(|row| row.session == of);
+        if rows.is_empty() {
+            return because("nothing of this conversation was asked in that session");
+        }
         let Some(session) = store.session_of(of)? else {
             return because("the session of this conversation is not in the database");
         };
         Ok(MeantTurns {
             session,
             rows,
-            is_whole: true,
+            whole: SharedWhole::Conversation(find::short_thread(store, thread)?),
             passed_over: Vec::new(),
         })
     }
 }
 
 /// What is shared for an id: an exchange, all of a session, or what one session has of a conversation.
-/// `withheld` shares answers that the kernel withholds, too.
+/// With a session, `id` is a conversation, of which that session's part is shared. `withheld` shares
+/// answers that the kernel withholds, too.
 ///
 /// Nothing is on record of a selection.
 pub fn select(
     opened: &OpenHome,
     id: &str,
+    of_session: Option<&str>,
     withheld: bool,
 ) -> Result<ShareSelection, OpenTextsError> {
     let store = &opened.store;
     let MeantTurns {
         session,
         rows,
-        is_whole,
+        whole,
         passed_over,
-    } = MeantTurns::of(store, id)?;
-    let elsewhere = match is_whole {
-        true => elsewhere(store, &session, &rows)?,
-        false => Vec::new(),
+    } = MeantTurns::of(store, id, of_session)?;
+    let elsewhere = match &whole {
+        SharedWhole::Exchange => Vec::new(),
+        whole => elsewhere(store, &session, &rows, whole)?,
     };
     let (mut turns, mut left_out) = (Vec::new(), Vec::new());
     let is_conversation = rows.len() > 1;
@@ -242,6 +274,7 @@ fn elsewhere(
     store: &ReadStore,
     session: &SessionRow,
     rows: &[ExchangeRow],
+    whole: &SharedWhole,
 ) -> Result<Vec<String>, StoreError> {
     let mut threads = BTreeSet::new();
     for row in rows {
@@ -273,8 +306,12 @@ fn elsewhere(
             1 => "1 turn".to_owned(),
             several => format!("{several} turns"),
         };
+        let command = match whole {
+            SharedWhole::Conversation(of) => format!("gently share {of} --session {id}"),
+            _ => format!("gently share {id}"),
+        };
         sentences.push(format!(
-            "{turns} of this conversation with {model}, in another session: gently share {id}"
+            "{turns} of this conversation with {model}, in another session: {command}"
         ));
     }
     Ok(sentences)

@@ -131,6 +131,9 @@ impl<'a> StrayWord<'a> {
             );
         }
         let there_is_none = format!("there is no command '{}'", self.named(&self.word));
+        if let Some([way]) = self.other_words() {
+            return format!("{there_is_none}; did you mean this?\n    {program} {way}");
+        }
         if let Some(ways) = self.other_words() {
             let line = |way: &&str| format!("\n    {program} {way}");
             let lines: String = ways.iter().map(line).collect();

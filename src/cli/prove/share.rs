@@ -31,6 +31,9 @@ pub struct ShareArgs {
     /// the same conversation is named, and shared by itself
     #[arg(default_value = "last")]
     pub id: String,
+    /// Of a conversation, what was asked in this session
+    #[arg(long, value_name = "SESSION", requires = "id")]
+    pub session: Option<String>,
     /// The new file; the page stands beside it, with the ending .html. With --html the page's own name
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -118,7 +121,7 @@ fn is_page(path: &Path) -> bool {
 async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
-    let selection = select(&home, &args.id, args.withheld)?;
+    let selection = select(&home, &args.id, args.session.as_deref(), args.withheld)?;
     let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
     reveal(&selection);
     let words = ConsentWords {
@@ -168,6 +171,9 @@ fn reveal(selection: &ShareSelection) {
     for line in &selection.passed_over {
         say(&format!("passed over: {line}"));
     }
+    for line in &selection.elsewhere {
+        say(&format!("not in it: {line}"));
+    }
     say("Whoever gets this can read:");
     for turn in &selection.turns {
         revealed(turn).iter().for_each(|line| say(line));
@@ -183,9 +189,6 @@ fn reveal(selection: &ShareSelection) {
     });
     for line in &selection.left_out {
         say(&format!("left out: {line}"));
-    }
-    for line in &selection.elsewhere {
-        say(&format!("not in it: {line}"));
     }
 }
 
