@@ -5,7 +5,10 @@
 //! | `last` | the session used last, or the newest exchange |
 //! | `interaction-3`, `prompt-3` | that prompt of the newest session that has so many |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
-//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a commit (7 and more) |
+//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a conversation (8 and more), a commit (7 and more) |
+//! | a title, or how the only one begins | the conversation that is called so |
+//!
+//! Which conversation is meant where one is asked for: [`conversation`].
 //!
 //! Facts and the like have [short names](crate::record::ledger::short_name) of their own. [`any`] is
 //! for commands that take an id of whatever kind; what takes one kind says of the others what they
@@ -15,7 +18,12 @@
 //! several sessions that begin with eight digits or more, the oldest is meant, and for a later one
 //! more digits are printed.
 
+pub mod conversation;
+
+use std::path::Path;
+
 use crate::ask::recall::Reference;
+use crate::os::shell_word;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
 use crate::record::ledger::conversation::ConversationRow;
@@ -60,6 +68,24 @@ pub enum FindError {
         /// The next command.
         hint: String,
     },
+    /// Digits that nothing begins with.
+    #[error(
+        "neither a session nor a conversation, a question or anything else on record begins with '{text}'; what \
+         there is: gently conversation list"
+    )]
+    Nowhere {
+        /// What was typed.
+        text: String,
+    },
+    /// Words that nothing is called.
+    #[error(
+        "'{text}' is no id, and no conversation has a title that begins so: say last, SESSION/3, fact-1, the first \
+         digits of a session or a conversation, or a title; what there is: gently conversation list"
+    )]
+    NoName {
+        /// What was typed.
+        text: String,
+    },
     /// Something, and nothing of the kind that is asked for.
     #[error("'{text}' is {}: {command}", kind.called())]
     OtherKind {
@@ -78,6 +104,14 @@ pub enum FindError {
         /// What it could mean.
         could_be: Vec<String>,
     },
+    /// Several that more digits would not tell apart.
+    #[error("'{text}' could be any of: {}; say which by its id", could_be.join(", "))]
+    Several {
+        /// What was typed.
+        text: String,
+        /// What it could mean.
+        could_be: Vec<String>,
+    },
     /// The database could not be searched.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -88,7 +122,11 @@ impl FindError {
     pub fn is_nothing(&self) -> bool {
         matches!(
             self,
-            FindError::Unknown { .. } | FindError::Form { .. } | FindError::OtherKind { .. }
+            FindError::Unknown { .. }
+                | FindError::Form { .. }
+                | FindError::OtherKind { .. }
+                | FindError::Nowhere { .. }
+                | FindError::NoName { .. }
         )
     }
 }
@@ -200,7 +238,7 @@ impl IdKind {
 
     /// What is typed to see one: `gently session show 8923fa34`.
     pub fn shown_by(self, id: &str) -> String {
-        format!("{} {id}", self.row().shown_by)
+        format!("{} {}", self.row().shown_by, shell_word(Path::new(id)))
     }
 
     /// The kind of an id that has its word in front: `fact-183`, `ledger:000183`.
@@ -239,7 +277,7 @@ pub struct MeantId {
 }
 
 /// What a text means, of whatever kind: an exchange, if one is called so, else a session, else a
-/// conversation. Whether there is something of a number, its command says.
+/// conversation, by its id or its title. Whether there is something of a number, its command says.
 pub fn any(store: &ReadStore, text: &str) -> Result<MeantId, FindError> {
     if let Some(kind) = IdKind::of_word(text.trim()) {
         let id = match record_name(text) {
@@ -262,10 +300,24 @@ pub fn any(store: &ReadStore, text: &str) -> Result<MeantId, FindError> {
         }
     }
     // What is listed of a thread that somebody named is its name.
-    match thread(store, text) {
-        Ok(row) if is_whole(&row, text) => meant(IdKind::Conversation, row.thread.to_string()),
-        _ => Err(other),
+    if let Ok(row) = thread(store, text)
+        && is_whole(&row, text)
+    {
+        return meant(IdKind::Conversation, row.thread.to_string());
     }
+    // No title is last, or a session and a number.
+    if matches!(IdForm::read(text), None | Some(IdForm::Digits(_)))
+        && let Some(row) = conversation::titled(store, text)?
+    {
+        return meant(IdKind::Conversation, row.thread.to_string());
+    }
+    Err(match (IdForm::read(text), other) {
+        (Some(IdForm::Digits(digits)), FindError::Unknown { .. } | FindError::Form { .. }) => {
+            FindError::Nowhere { text: digits }
+        }
+        (None, FindError::Form { text }) => FindError::NoName { text },
+        (_, other) => other,
+    })
 }
 
 /// Whether a thread is named by its whole name, or by eight digits or more: fewer are soon typed for
@@ -407,26 +459,42 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     }
 }
 
-/// How screens call the newest exchange of a thread, by its whole id; none where nothing was asked.
-pub fn newest_in(store: &ReadStore, thread: &str) -> Result<Option<String>, StoreError> {
-    let Ok(thread) = thread.parse() else {
-        return Ok(None);
-    };
-    let newest = store.newest_turn(thread)?;
-    let short = newest.map(|id| short_id_of(store, id)).transpose()?;
-    Ok(short.flatten())
-}
-
 /// The thread in which an exchange stands.
 fn thread_around(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     let none = || unknown("thread", text, "gently thread list shows them");
     let around = match exchange(store, text) {
         Ok(around) => around,
-        Err(nothing) if nothing.is_nothing() => return Err(none()),
+        Err(nothing) if nothing.is_nothing() => return thread_of_session(store, text),
         Err(other) => return Err(other),
     };
     let turn = store.thread_turn(around.exchange_id)?.ok_or_else(none)?;
     store.thread(turn.thread)?.ok_or_else(none)
+}
+
+/// The thread in which the questions of a session stand.
+fn thread_of_session(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
+    let none = || unknown("thread", text, "gently thread list shows them");
+    let Some(IdForm::Digits(digits)) = IdForm::read(text) else {
+        return Err(none());
+    };
+    let session = match by_prefix(store, &digits) {
+        Ok(session) => session,
+        Err(nothing) if nothing.is_nothing() => return Err(none()),
+        Err(other) => return Err(other),
+    };
+    let threads = store.threads_asked_in(session.uuid, NAMED)?;
+    match threads.as_slice() {
+        [] => Err(none()),
+        [one] => store.thread(*one)?.ok_or_else(none),
+        several => {
+            let name = |id: &Uuid| Ok(format!("thread {}", short_thread(store, *id)?));
+            let could_be: Result<_, StoreError> = several.iter().map(name).collect();
+            Err(FindError::Several {
+                text: digits,
+                could_be: could_be?,
+            })
+        }
+    }
 }
 
 /// The drift event that a text means: `drift-42`, `driftwatch:0042`, its number, or the first digits
@@ -604,6 +672,7 @@ fn session_around(store: &ReadStore, digits: &str) -> Result<SessionRow, FindErr
         [id] => store
             .session(*id)?
             .ok_or_else(|| unknown("session", digits, "gently session list shows them")),
+        [] if is_of_thread(store, digits)? => Err(IdKind::Conversation.in_place_of_another(digits)),
         [] => Err(unknown("session", digits, "gently session list shows them")),
         several => Err(FindError::Ambiguous {
             text: digits.to_owned(),

@@ -1,13 +1,20 @@
 //! A moment as people type it.
 
 use crate::record::time::Seconds;
+use crate::record::unseen::spelled_on_a_line;
 
-/// `2025-12-31T04:25:37Z`, `2025-12-31` (its first second, UTC), or an age: `90s`, `15m`, `2h`,
-/// `3d`, `1w`.
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// More days were never asked for.
+const MOST_DAYS: u64 = 36_500;
+
+/// `2025-12-31T04:25:37Z`, `2025-12-31` (its first second, UTC), `today` and `yesterday` (the same), or
+/// an age: `90s`, `15m`, `2h`, `3d`, `1w`.
 pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
     let wrong = || {
         format!(
-            "{flag} takes 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d; not '{text}'"
+            "{flag} takes 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h, 3d or 2w; not '{}'",
+            spelled_on_a_line(text)
         )
     };
     if let Ok(time) = text.parse() {
@@ -16,12 +23,21 @@ pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
     if let Ok(day) = format!("{text}T00:00:00Z").parse() {
         return Ok(day);
     }
+    let begun = now.get() - now.get() % DAY;
+    let day = match text.to_ascii_lowercase().as_str() {
+        "today" => Some(begun),
+        "yesterday" => Some(begun.saturating_sub(DAY)),
+        _ => None,
+    };
+    if let Some(day) = day {
+        return Seconds::new(day).map_err(|_| wrong());
+    }
     let unit = match text.chars().last() {
         Some('s') => 1,
         Some('m') => 60,
         Some('h') => 3600,
-        Some('d') => 86_400,
-        Some('w') => 604_800,
+        Some('d') => DAY,
+        Some('w') => 7 * DAY,
         _ => return Err(wrong()),
     };
     let digits = text
@@ -34,9 +50,41 @@ pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
     Seconds::new(now.get().saturating_sub(age)).map_err(|_| wrong())
 }
 
+/// The same where a number alone is one of days.
+pub fn older_than(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !is_number {
+        return when(flag, text, now);
+    }
+    let days = text.parse::<u64>().ok().filter(|days| *days <= MOST_DAYS);
+    let days = days.ok_or_else(|| {
+        format!("{flag} takes at most {MOST_DAYS} days, or a date like 2025-12-31; not {text}")
+    })?;
+    when(flag, &format!("{days}d"), now)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_alone_is_one_of_days() {
+        let now: Seconds = "2026-11-22T02:00:00Z".parse().unwrap();
+        for (text, expected) in [
+            ("0", Some("2026-11-22T02:00:00Z")),
+            ("30", Some("2026-10-23T02:00:00Z")),
+            ("2w", Some("2026-11-08T02:00:00Z")),
+            ("yesterday", Some("2026-11-21T00:00:00Z")),
+            ("2025-12-31", Some("2025-12-31T00:00:00Z")),
+            ("36501", None),
+            ("", None),
+            ("-1", None),
+            ("99999999999999999999", None),
+        ] {
+            let limit = older_than("--older-than", text, now).ok();
+            assert_eq!(limit.map(|t| t.to_string()).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn since_is_a_time_a_day_or_an_age() {
@@ -44,6 +92,9 @@ mod tests {
         for (text, expected) in [
             ("2025-12-31T04:25:37Z", Some("2025-12-31T04:25:37Z")),
             ("2025-12-31", Some("2025-12-31T00:00:00Z")),
+            ("today", Some("2026-11-22T00:00:00Z")),
+            ("Yesterday", Some("2026-11-21T00:00:00Z")),
+            ("tomorrow", None),
             ("90s", Some("2026-11-22T01:58:30Z")),
             ("15m", Some("2026-11-22T01:45:00Z")),
             ("2h", Some("2026-11-22T00:00:00Z")),

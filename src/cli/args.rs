@@ -220,9 +220,9 @@ pub enum KernelCommand {
 pub struct EraseArgs {
     /// An exchange, as gently show takes it, or what you put on record, such as note-1
     pub id: Option<String>,
-    /// All exchanges begun more than so many days ago
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=36_500))]
-    pub older_than: Option<u64>,
+    /// All exchanges begun more than so many days ago, or before a TIME: 2w, 2025-12-31
+    #[arg(long, value_name = "DAYS")]
+    pub older_than: Option<String>,
     /// All exchanges that retention.content_days is over for
     #[arg(long)]
     pub due: bool,
@@ -378,7 +378,9 @@ pub enum SessionCommand {
 /// `gently show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Any id: `last`, SESSION/3, fact-1, drift-1, the first digits of what has no number
+    /// Any id: `last`, SESSION/3, fact-1, drift-1, the first digits of what has no number, a
+    /// conversation's title
+    #[arg(default_value = "last")]
     pub id: String,
     /// Show all that is on record of it: context, what was sent, hashes, commit
     #[arg(long)]
@@ -397,7 +399,8 @@ pub struct LogArgs {
     /// Only lines of this session: `last`, or the first digits of its id
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Only lines since then: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    /// Only lines since then: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h
+    /// or 3d
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
 }
@@ -469,6 +472,9 @@ pub struct RebuildArgs {
     /// Only say what is lost and would be restored; exit 1 when anything is
     #[arg(long)]
     pub dry_run: bool,
+    /// Say, too, what the check of all of it found
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// `gently audit adopt`.

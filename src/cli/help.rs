@@ -7,6 +7,7 @@ pub(super) mod completions;
 mod examples;
 pub(super) mod man;
 mod meant;
+mod mistyped;
 mod topics;
 mod usage;
 
@@ -81,7 +82,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// Arguments of `gently help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify
+    /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify; topics lists
+    /// them
     pub words: Vec<String>,
 }
 
@@ -228,6 +230,9 @@ fn listing(root: &Command, heading: Style) -> String {
 /// Prints the help of a command, or a topic.
 pub fn run(args: &HelpArgs, json: bool) -> u8 {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    if let ["topics" | "topic"] = words.as_slice() {
+        return present(json, topics_view, topics_text);
+    }
     if let Some(topic) = topics::named(&words.join("-")) {
         return present(json, || topic_view(topic), || topic.text.to_owned());
     }
@@ -235,6 +240,24 @@ pub fn run(args: &HelpArgs, json: bool) -> u8 {
     match meant::command_named(&root, &words) {
         Ok(found) => command_help(found, &words, json),
         Err(why) => could_not(&why, json),
+    }
+}
+
+/// All topics, a line each.
+fn topics_text() -> String {
+    let line = |topic: &topics::Topic| format!("  {:12} {}\n", topic.name, topic.about);
+    let lines: String = TOPICS.iter().map(line).collect();
+    format!("Topics\n\n{lines}\nTo read one: {} help ids\n", program())
+}
+
+fn topics_view() -> HelpView {
+    HelpView {
+        kind: "topics",
+        words: "topics".to_owned(),
+        text: topics_text(),
+        examples: Vec::new(),
+        commands: Vec::new(),
+        topics: TOPICS.iter().map(|topic| topic.name).collect(),
     }
 }
 

@@ -107,6 +107,20 @@ impl ReadStore {
         self.row("ORDER BY rowid DESC LIMIT 1", values![])
     }
 
+    /// The exchange with an answer whose prompt was recorded last.
+    pub fn newest_answered(&self) -> Result<Option<ExchangeRow>, StoreError> {
+        self.row(
+            "WHERE outcome = 'answered' ORDER BY rowid DESC LIMIT 1",
+            values![],
+        )
+    }
+
+    /// Up to `most` exchanges whose prompts were recorded behind a line, the newest first.
+    pub fn exchanges_behind(&self, line: u64, most: u32) -> Result<Vec<ExchangeRow>, StoreError> {
+        let rest = "WHERE prompt_line > ?1 ORDER BY rowid DESC LIMIT ?2";
+        self.rows(rest, values![line, most])
+    }
+
     /// The newest exchange that has this number in its session.
     pub fn newest_numbered(&self, seq: u64) -> Result<Option<ExchangeRow>, StoreError> {
         self.row("WHERE seq = ?1 ORDER BY rowid DESC LIMIT 1", values![seq])

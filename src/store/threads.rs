@@ -114,6 +114,14 @@ impl ReadStore {
         self.one("read a thread's newest turn", sql, values![thread])
     }
 
+    /// Up to `most` threads in which something was asked in a session, each once, in the order of
+    /// their ids.
+    pub fn threads_asked_in(&self, session: Uuid, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT DISTINCT t.thread_id FROM llm_exchange e CROSS JOIN thread_turn t ON t.line = e.prompt_line
+                    WHERE e.session_id = ?1 ORDER BY t.thread_id LIMIT ?2";
+        self.list("read a session's threads", sql, values![session, most])
+    }
+
     /// The prompt's line and the thread of the newest turn of a session that stands in a session's
     /// own thread, or in one with a title, whichever session began that.
     pub fn newest_in_conversation(&self, session: Uuid) -> Result<Option<(u64, Uuid)>, StoreError> {

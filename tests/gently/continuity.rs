@@ -428,7 +428,7 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
         ),
         (
             &["ask", "--ref", "last:1", "--no-ref", "x"],
-            "cannot be used with",
+            "don't go together",
         ),
     ] {
         let lines = person.log().len();

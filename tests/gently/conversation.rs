@@ -435,6 +435,31 @@ fn sharing_a_session_says_what_of_the_conversation_is_not_in_it() {
         "{shared:#?}"
     );
     assert_eq!(shared.json()["turns_elsewhere"][0], line.as_str());
+    // Of the conversation itself, each session's part is shared by itself.
+    let whole = second["conversation"]["id"].as_str().unwrap();
+    let shared = person
+        .gently(&["share", whole, "--yes", "--json", "--out", "whole.json"])
+        .exits(0);
+    let command = format!("gently share {whole} --session {}", id(&first));
+    assert!(shared.err.starts_with("not in it: 1 turn"), "{shared:#?}");
+    let elsewhere = shared.json()["turns_elsewhere"][0].clone();
+    assert!(
+        elsewhere.as_str().unwrap().ends_with(&command),
+        "{elsewhere}"
+    );
+    let args = [
+        "share",
+        whole,
+        "--session",
+        &id(&first),
+        "--yes",
+        "--out",
+        "first.json",
+    ];
+    let part = person.gently(&args).exits(0);
+    assert!(part.err.contains("question 1: One."), "{part:#?}");
+    let none = ["share", "last", "--session", "ffffffff", "--yes"];
+    person.gently(&none).exits(2);
     // One exchange is one exchange.
     let one = person
         .gently(&["share", "last", "--yes", "--json"])

@@ -1122,9 +1122,33 @@ fn a_project_in_use_holds_what_begins_and_what_is_listed() {
     person
         .gently(&["conversation", "move", &inside, "none"])
         .exits(0);
-    person
-        .gently(&["conversation", "move", &inside, "none"])
+    // Where it is already, that is said, and nothing is recorded.
+    let lines = person.log().len();
+    let again = person
+        .gently(&["conversation", "move", &inside, "none", "--json"])
+        .exits(0);
+    assert!(
+        again.err.contains("it is in no project as it is"),
+        "{again:#?}"
+    );
+    assert_eq!(again.json()["moved"], false);
+    assert_eq!(person.log().len(), lines);
+    // A name is known in any case, and by how it begins.
+    for name in ["travel", "TRAVEL", "tra", "Trave"] {
+        assert_eq!(titles(&person, &["--project", name]), ["Visa"], "{name}");
+    }
+    let none = person
+        .gently(&["conversation", "list", "--project", "tr"])
         .exits(2);
+    assert!(none.err.contains("no project 'tr' here"), "{none:#?}");
+    person.gently(&["project", "new", "travel"]).exits(2);
+    person.gently(&["project", "new", "Trade fair"]).exits(0);
+    let both = person.gently(&["project", "use", "tra"]).exits(2);
+    assert!(
+        both.err
+            .contains("'tra' could be any of: project-1 \"Travel\", project-3 \"Trade fair\""),
+        "{both:#?}"
+    );
     person
         .gently(&["project", "rename", "Travel", "Journeys"])
         .exits(0);
@@ -1138,7 +1162,7 @@ fn a_project_in_use_holds_what_begins_and_what_is_listed() {
 
 #[test]
 fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
-    let (_server, person) = served();
+    let (_server, mut person) = served();
     person.gently(&["init"]).exits(0);
     person.gently(&["project", "new", "Travel"]).exits(0);
     person.gently(&["project", "use", "project-1"]).exits(0);
@@ -1154,15 +1178,27 @@ fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
         (&dry["dry_run"], &dry["name"]),
         (&true.into(), &"Travel".into())
     );
+    assert_eq!(
+        dry["would"],
+        serde_json::json!([
+            "retires project-1 \"Travel\" for good: its 1 conversation stays in it, and no other one joins it",
+            "stops using it: what begins then is in no project"
+        ])
+    );
     let list = person.gently(&["project", "list"]).exits(0);
     assert!(
         list.out.starts_with("project-1  Travel  (") && list.out.contains(", in use)\n"),
         "{list:#?}"
     );
+    // A shell that names it goes on to name it, and is told.
+    person.set("GENTLY_CONVERSATION_PROJECT", "project-1");
     let retired = person
         .gently(&["project", "retire", "Travel", "--yes"])
         .exits(0);
-    assert!(retired.err.contains("it is in use"), "{retired:#?}");
+    assert!(
+        retired.err.contains("unset GENTLY_CONVERSATION_PROJECT"),
+        "{retired:#?}"
+    );
     person.gently(&["project", "retire", "Travel"]).exits(2);
     person.gently(&["project", "use", "Travel"]).exits(2);
     person
@@ -1178,8 +1214,25 @@ fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
         "{told:#?}"
     );
     assert_eq!(titles(&person, &[]), ["Where to?"]);
-    person.gently(&["project", "use", "none"]).exits(0);
+    person.unset("GENTLY_CONVERSATION_PROJECT");
+    // For every other one it is in use no more: the settings name none.
     assert_eq!(titles(&person, &[]), ["Else?", "Where to?"]);
+    person.gently(&["project", "new", "Work"]).exits(0);
+    person.gently(&["project", "use", "work"]).exits(0);
+    let retired = person
+        .gently(&["project", "retire", "work", "--yes", "--json"])
+        .exits(0);
+    assert!(
+        retired.err.contains("it was in use, and no project is now"),
+        "{retired:#?}"
+    );
+    let view = retired.json();
+    assert_eq!(
+        (&view["stopped_use"], &view["in_use"], &view["state"]),
+        (&true.into(), &false.into(), &"retired".into())
+    );
+    let toml = std::fs::read_to_string(person.home().join("gently.toml")).unwrap();
+    assert!(!toml.contains("project:"), "{toml}");
     assert!(
         json(&person, &["project", "list"])
             .as_array()
@@ -1278,11 +1331,7 @@ fn a_conversation_is_found_by_a_question_in_it_and_by_how_its_title_begins() {
     let found = json(&person, &["search", "--conversation", &exchange, "VAT"]);
     assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
     // What is no conversation is called what it is, with the command that is for it.
-    let other = person.gently(&["conversation", "show", session]).exits(2);
-    assert!(
-        other.err.contains("is a session") && other.err.contains("gently session show "),
-        "{other:#?}"
-    );
+    assert_eq!(session.len(), 8);
     let other = person
         .gently(&["conversation", "archive", "fact-1"])
         .exits(2);
@@ -1290,6 +1339,87 @@ fn a_conversation_is_found_by_a_question_in_it_and_by_how_its_title_begins() {
         other.err.contains("'fact-1' is a fact") && other.err.contains("gently show fact-1"),
         "{other:#?}"
     );
+}
+
+/// Behind an answer stand its session's digits, in the list a conversation's: each is taken where the
+/// other is, and where it means several, they are named.
+#[test]
+fn a_session_s_digits_mean_what_was_asked_in_it_and_a_conversation_s_all_of_it() {
+    let (_server, person) = served();
+    let told = json(&person, &["ask", "What is the VAT on books?"]);
+    let id = told["id"].as_str().unwrap().to_owned();
+    let (session, _) = id.split_once('/').unwrap();
+    let taxes = told["conversation"]["id"].as_str().unwrap().to_owned();
+    for args in [
+        &["conversation", "show", session][..],
+        &["conversation", "rename", session, "Taxes of books"],
+        &["conversation", "archive", session],
+        &["conversation", "restore", &id],
+        &["conversation", "delete", session, "--dry-run"],
+        &["conversation", "export", session, "--out", "of-session.md"],
+    ] {
+        let view = json(&person, args);
+        assert!(view.to_string().contains(&taxes), "{args:?}: {view}");
+    }
+    assert_eq!(
+        asked(&person, &["--conversation", session, "And on food?"])[..8],
+        taxes
+    );
+    person.gently(&["thread", "show", session]).exits(0);
+    // By its digits and by its title it is shown, and shared as a whole.
+    let page = person.gently(&["conversation", "show", &taxes]).exits(0);
+    for typed in [taxes.as_str(), "Taxes of books"] {
+        assert_eq!(
+            person.gently(&["show", typed]).exits(0).out,
+            page.out,
+            "{typed}"
+        );
+    }
+    assert_eq!(
+        person.gently(&["show"]).exits(0).out,
+        person.gently(&["show", "last"]).exits(0).out
+    );
+    let shared = |typed: &str, file: &str| {
+        let view = json(&person, &["share", typed, "--yes", "--out", file]);
+        view["opening"]["openings"].as_array().unwrap().len()
+    };
+    assert_eq!(shared(&taxes, "by-id.json"), 4);
+    // Another conversation in the same session: a session means both, and none is guessed.
+    let title = "Where to in May?";
+    person.gently(&["conversation", "new", title]).exits(0);
+    let other = json(&person, &["ask", "--conversation", title, "Or in June?"]);
+    assert!(
+        other["id"].as_str().unwrap().starts_with(session),
+        "{other}"
+    );
+    for verb in ["show", "archive", "delete"] {
+        let both = person.gently(&["conversation", verb, session]).exits(2);
+        assert!(
+            both.err.contains(" could be any of: ")
+                && both.err.contains("\"Taxes of books\"")
+                && both.err.contains("\"Where to in May?\""),
+            "{both:#?}"
+        );
+    }
+    let both = person.gently(&["thread", "show", session]).exits(2);
+    assert!(both.err.contains("could be any of: thread "), "{both:#?}");
+    assert_eq!(shared("Taxes of books", "by-title.json"), 4);
+    assert_eq!(shared(session, "session.json"), 6);
+    // Where a session is asked for, a conversation's digits are called what they are.
+    let refused = person.gently(&["session", "show", &taxes]).exits(2);
+    assert!(
+        refused
+            .err
+            .contains("is a conversation: gently conversation show "),
+        "{refused:#?}"
+    );
+    let nothing = person.gently(&["show", "99999999"]).exits(2);
+    assert!(
+        nothing.err.contains("neither a session nor a conversation")
+            && nothing.err.contains("'99999999'"),
+        "{nothing:#?}"
+    );
+    verified(&person);
 }
 
 /// What a deletion says first is about what is there: nothing that was erased before counts, and the

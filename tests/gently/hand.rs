@@ -296,7 +296,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
     );
     for (form, words) in [
         ("interaction-9", "no session has so many prompts"),
-        ("ffffffffffff", "no exchange"),
+        ("ffffffffffff", "neither a session nor a conversation"),
         ("xyz", "is no id"),
         ("'; DROP TABLE head; --", "is no id"),
         ("", "is no id"),

@@ -457,3 +457,102 @@ fn manual_pages_are_all_written_or_none() {
         first
     );
 }
+
+/// What does not fit a command is said in our own words, in six lines at most, with an example.
+#[test]
+fn what_is_missing_is_said_with_an_example() {
+    let person = person();
+    for (args, said, example) in [
+        (
+            &["conversation", "export"][..],
+            "'conversation export' needs ID and --out FILE",
+            "gently conversation export ",
+        ),
+        (
+            &["conversation", "delete"],
+            "'conversation delete' needs ID",
+            "gently conversation delete ",
+        ),
+        (
+            &["conversation", "rename", "last"],
+            "'conversation rename' needs TITLE",
+            "gently conversation rename ",
+        ),
+        (
+            &["completions"],
+            "'completions' needs SHELL",
+            "gently completions ",
+        ),
+        (
+            &["config", "set", "model.default"],
+            "'config set' needs VALUE",
+            "gently config set ",
+        ),
+        (
+            &["conversation", "export", "last", "--out"],
+            "--out FILE needs a value",
+            "gently conversation export ",
+        ),
+        (
+            &["ask", "--bogus"],
+            "'ask' has no option '--bogus'",
+            "gently ask ",
+        ),
+        (
+            &["search", "x", "--limit", "3"],
+            "'search' has no option '--limit'",
+            "gently search ",
+        ),
+        (
+            &["conversation", "list", "--archivd"],
+            "did you mean --archived?",
+            "gently conversation list ",
+        ),
+        (
+            &["search", "x", "--by", "me"],
+            "'me' does not fit --by WHO: it takes user, model",
+            "gently search ",
+        ),
+        (
+            &["search", "x", "-n", "0"],
+            "'0' does not fit --number N: 0 is not in 1..=1000",
+            "gently search ",
+        ),
+        (
+            &["conversation", "rename", "last", "My", "words"],
+            "'words' is one word too many for 'conversation rename'",
+            "gently conversation rename ",
+        ),
+        (
+            &["ask", "--sight", "--no-sight", "x"],
+            "--sight and --no-sight don't go together",
+            "gently ask ",
+        ),
+    ] {
+        let ran = person.gently(args).exits(2);
+        assert!(
+            ran.err.starts_with("error: ") && ran.err.contains(said),
+            "{ran:?}"
+        );
+        assert!(ran.err.lines().count() <= 6, "{ran:?}");
+        let (_, below) = ran.err.split_once("  for example:\n").unwrap();
+        let example = example.trim_start_matches("gently").trim_end();
+        assert!(below.lines().next().unwrap().contains(example), "{ran:?}");
+        assert!(!ran.err.contains("Usage:"), "{ran:?}");
+        let view = person.gently(&[args, &["--json"]].concat()).exits(2).json();
+        assert!(view["error"].as_str().unwrap().contains(said), "{view}");
+    }
+    assert!(!person.home().exists());
+}
+
+#[test]
+fn topics_are_listed() {
+    let person = person();
+    let told = person.gently(&["help", "topics"]).exits(0);
+    let view = person.gently(&["help", "topics", "--json"]).exits(0).json();
+    assert_eq!(view["text"].as_str(), Some(told.out.as_str()));
+    for topic in view["topics"].as_array().unwrap() {
+        let line = format!("\n  {}", topic.as_str().unwrap());
+        assert!(told.out.contains(&line), "{told:?}");
+    }
+}

@@ -462,10 +462,6 @@ fn every_id_that_a_screen_prints_is_shown() {
             format!("is a session: gently erase {session}/1"),
         ),
         (
-            ["share", conversation, "--yes"],
-            format!("is a conversation: gently conversation export {conversation} --out"),
-        ),
-        (
             ["share", "fact-1", "--yes"],
             "is a fact: gently audit open --artifact fact-1".to_owned(),
         ),

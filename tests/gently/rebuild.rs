@@ -939,7 +939,16 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
         said.contains("restored: lines 1 to ") && said.contains("on record: recover, applied:"),
         "{said}"
     );
-    assert!(said.contains("consistent  yes"), "{said}");
+    assert!(
+        said.contains("checked, and all of it holds together"),
+        "{said}"
+    );
+    assert!(!said.contains("consistent"), "{said}");
+    let all = home.fine(&["audit", "rebuild", "-v"]);
+    assert!(
+        all.contains("nothing to do: ") && all.contains("consistent  yes"),
+        "{all}"
+    );
     // Without a signed head nobody can say which is right: refused, on both streams, and the named
     // way out works.
     let log = fs::read_to_string(home.file("audit.log")).unwrap();

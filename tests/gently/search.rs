@@ -194,7 +194,7 @@ fn what_can_not_be_looked_for_is_said_and_nothing_is_recorded() {
         ),
         (
             &["search", "--best", "--before", "1.1-0", "it"],
-            "cannot be used",
+            "don't go together",
         ),
         (&["search", "-n", "0", "it"], "0 is not in"),
     ] {
@@ -302,10 +302,61 @@ fn pages_give_each_hit_once_while_others_are_added() {
         ])
         .exits(0);
     let told = person.gently(&["search", "wombat", "-n", "2"]).exits(0);
-    assert!(
-        told.err.contains("older ones: the same with --before "),
+    // What is said is a command that can be typed.
+    let (_, next) = told.err.split_once("older ones: ").unwrap();
+    let next: Vec<&str> = next.split_whitespace().skip(1).collect();
+    assert_eq!(
+        next[..5],
+        ["search", "wombat", "-n", "2", "--before"],
         "{told:?}"
     );
+    let second = person.gently(&next).exits(0);
+    assert!(second.err.contains("older ones: "), "{second:?}");
+    assert!(
+        second.out != told.out && second.out.contains("[wombat]"),
+        "{second:?}"
+    );
+}
+
+/// Whatever was typed, the line for the next page asks for the same again.
+#[test]
+fn the_line_for_the_next_page_has_all_that_was_typed() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    for n in 0..3 {
+        person
+            .gently(&["note", "add", &format!("it's a red wombat, {n}")])
+            .exits(0);
+    }
+    let told = person
+        .gently(&[
+            "search",
+            "red wombat",
+            "-green",
+            "--in",
+            "items",
+            "--since",
+            "today",
+            "-n",
+            "1",
+        ])
+        .exits(0);
+    let (_, next) = told.err.split_once("older ones: ").unwrap();
+    assert!(
+        next.contains(
+            "search 'red wombat' --without=green --since today --in items -n 1 --before "
+        ),
+        "{told:?}"
+    );
+    let shell = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(next.trim())
+        .env_clear()
+        .env("GENTLY_HOME", person.home())
+        .output()
+        .unwrap();
+    let out = String::from_utf8(shell.stdout).unwrap();
+    assert!(out.contains("it's a [red wombat], 1"), "{out} {told:?}");
 }
 
 #[test]

@@ -370,7 +370,7 @@ fn names_that_are_no_files_are_refused_before_anything_is_on_record() {
         (&["--html", "--out", "x.json"], "to end with .html"),
         (&["--html", "--out", "page"], "to end with .html"),
         (&["--out", ".."], "no name of a file"),
-        (&["--out", ""], "a value is required"),
+        (&["--out", ""], "--out FILE needs a value"),
         (&["--out", "there.json"], "there.html exists"),
         (&["--html", "--out", "there.html"], "there.html exists"),
         (
@@ -499,7 +499,7 @@ fn a_turn_in_flight_is_not_answered_yet_and_is_not_opened_once_it_is() {
     server.wait_for(1);
     let lines = person.log().len();
     let go = person.dir.path().join("go");
-    let share = format!("{} share --out a.json", gently());
+    let share = format!("{} share interaction-1 --out a.json", gently());
     let released = std::thread::scope(|scope| {
         let shared = scope.spawn(|| at_terminal(&person, &share, "Type yes", "yes", Some(&go)));
         // The list stands on the terminal before the answer comes.
@@ -694,4 +694,79 @@ fn a_page_is_checked_by_the_file_in_it_and_said_to_be_one() {
         .gently(&["check", at("a.json").to_str().unwrap()])
         .exits(0);
     assert!(said.out.starts_with("ok Genuine"), "{}", said.out);
+}
+
+/// What is handed on unasked is an answer: what was refused or waits behind it is passed over, and named.
+#[test]
+fn the_newest_answer_is_shared_and_what_is_passed_over_is_said() {
+    let (mut person, server) = served(Behaviour::Good);
+    person.gently(&["init"]).exits(0);
+    let none = person.gently(&["share", "--yes"]).exits(2);
+    assert!(none.err.contains("nothing was asked yet"), "{none:?}");
+    person.ask("First question").exits(0);
+    let good = server.base_url();
+    person.set("GENTLY_MODEL_BASE_URL", "http://127.0.0.1:9/v1");
+    let failed = person.gently(&["ask", "Second question", "--json"]);
+    let failed = failed.json()["id"].as_str().unwrap().to_owned();
+    person.set("GENTLY_MODEL_BASE_URL", &good);
+    for args in [
+        &["share", "--yes", "--json"][..],
+        &["share", "last", "--yes", "--json", "--out", "l.json"],
+    ] {
+        let shared = person.gently(args).exits(0);
+        assert!(
+            shared.err.contains("question 1: First question"),
+            "{shared:?}"
+        );
+        let line = format!("{failed}: it has no answer");
+        assert!(
+            shared.err.contains(&format!("passed over: {line}")),
+            "{shared:?}"
+        );
+        let passed = shared.json()["turns_passed_over"][0].clone();
+        assert!(passed.as_str().unwrap().starts_with(&line), "{passed}");
+    }
+    // By its own id it is shared all the same.
+    let one = person
+        .gently(&["share", &failed, "--yes", "--json"])
+        .exits(0);
+    assert_eq!(one.json()["turns_passed_over"].as_array().unwrap().len(), 0);
+}
+
+/// What is no file of ours is called what it is, in words.
+#[test]
+fn a_file_of_another_kind_is_called_what_it_is() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("First question").exits(0);
+    person
+        .gently(&["share", "--yes", "--out", "shared.json"])
+        .exits(0);
+    person
+        .gently(&["conversation", "export", "last", "--out", "talk.json"])
+        .exits(0);
+    let shared = std::fs::read(person.dir.path().join("shared.json")).unwrap();
+    for (name, bytes, said) in [
+        (
+            "sky.md",
+            &b"# Why is the sky blue?\n"[..],
+            "sky.md is a text, and no opening file",
+        ),
+        ("none.json", b"", "an empty file"),
+        ("pixels.png", b"\x89PNG\xff\xfe", "no text"),
+        ("other.json", b"[1]\n", "JSON of another kind"),
+        ("cut.json", &shared[..shared.len() / 2], "it is cut off"),
+    ] {
+        std::fs::write(person.dir.path().join(name), bytes).unwrap();
+        let ran = person.gently(&["check", name]).exits(2);
+        assert!(ran.err.contains(said), "{name}: {ran:?}");
+        assert!(
+            ran.err.contains("gently check takes what gently share"),
+            "{ran:?}"
+        );
+    }
+    let ran = person.gently(&["check", "talk.json"]).exits(2);
+    assert!(
+        ran.err.contains("what gently conversation export wrote"),
+        "{ran:?}"
+    );
 }

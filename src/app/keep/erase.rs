@@ -18,6 +18,7 @@ use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreErro
 use crate::app::ask::model_choice::server;
 use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::moment::older_than;
 use crate::app::redacted::clean;
 use crate::app::words::{beginning, counted};
 
@@ -36,8 +37,8 @@ const RETENTION: &str = "retention";
 pub enum EraseTarget {
     /// An exchange, an artifact (`fact-1`), or the name of a thread.
     One(String),
-    /// Everything that is older than so many days.
-    OlderThan(u64),
+    /// Everything that is older than so many days, or than a moment, as it was typed.
+    OlderThan(String),
     /// What `retention.content_days` says.
     Due,
 }
@@ -138,7 +139,10 @@ pub fn plan(
 ) -> Result<ErasurePlan, OpenHomeError> {
     let (limit, reason) = match target {
         EraseTarget::One(id) => return planned(store, config, &one(store, id)?, None),
-        EraseTarget::OlderThan(days) => (before(*days)?, None),
+        EraseTarget::OlderThan(typed) => {
+            let limit = older_than("--older-than", typed, open::clock()?);
+            (limit.map_err(OpenHomeError::Refused)?, None)
+        }
         EraseTarget::Due => {
             let days = config.retention.content_days.ok_or_else(|| {
                 OpenHomeError::Refused(

@@ -11,6 +11,7 @@ use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
+use crate::record::ledger::conversation::LAST;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
 
@@ -19,6 +20,7 @@ use super::opening::{
     TurnText, open_planned, plan, why_gone,
 };
 use super::revealed;
+use crate::app::ask::denial::reason_words;
 use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::OpenHome;
 use crate::app::look::show;
@@ -40,12 +42,17 @@ pub struct SharedTurn {
     pub answer: Option<String>,
 }
 
+/// So many questions are looked at that came behind the one that is shared.
+const PASSED_OVER: u32 = 8;
+
 /// What would be shared: turns of one session.
 pub struct ShareSelection {
     /// Row of the session whose turns are shared.
     pub session: SessionRow,
     /// Its turns, in their order.
     pub turns: Vec<SharedTurn>,
+    /// Sentences on later questions without an answer, where the newest answer was asked for.
+    pub passed_over: Vec<String>,
     /// Sentences on turns that can't be shared.
     pub left_out: Vec<String>,
     /// Sentences on turns of the same conversation that other models answered, in sessions of their
@@ -59,37 +66,174 @@ pub struct ShareSelection {
     planned: PlannedOpening,
 }
 
-/// What is shared for an id: an exchange, or all of a session. `withheld` shares answers that the
-/// kernel withholds, too.
+/// What turns are all of.
+#[derive(Clone, PartialEq, Eq)]
+enum SharedWhole {
+    /// Of nothing: one exchange was named.
+    Exchange,
+    /// A session.
+    Session,
+    /// What a session has of a conversation, by the first digits of its id.
+    Conversation(String),
+}
+
+/// Turns of one session that somebody means.
+struct MeantTurns {
+    session: SessionRow,
+    rows: Vec<ExchangeRow>,
+    /// What all of was asked for.
+    whole: SharedWhole,
+    passed_over: Vec<String>,
+}
+
+impl MeantTurns {
+    /// Those that an id means: `last`, an exchange, a session, a conversation.
+    fn of(
+        store: &ReadStore,
+        id: &str,
+        session: Option<&str>,
+    ) -> Result<MeantTurns, OpenTextsError> {
+        if let Some(session) = session {
+            let thread = find::conversation::conversation(store, id, None)?.thread;
+            let session = find::session(store, session)?;
+            return MeantTurns::of_conversation(store, thread, Some(session.uuid));
+        }
+        if id.trim().eq_ignore_ascii_case(LAST) {
+            return MeantTurns::newest(store);
+        }
+        match find::exchange(store, id) {
+            Ok(row) => MeantTurns::one(store, row, Vec::new()),
+            // `SESSION/9` and `interaction-9` name one exchange, or none: never a session.
+            Err(nothing) if nothing.is_nothing() => MeantTurns::all(store, id, nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn one(
+        store: &ReadStore,
+        row: ExchangeRow,
+        passed_over: Vec<String>,
+    ) -> Result<MeantTurns, OpenTextsError> {
+        let Some(session) = store.session_of(row.session)? else {
+            return because("the session of this exchange is not in the database");
+        };
+        Ok(MeantTurns {
+            session,
+            rows: vec![row],
+            whole: SharedWhole::Exchange,
+            passed_over,
+        })
+    }
+
+    /// The newest exchange that has an answer.
+    fn newest(store: &ReadStore) -> Result<MeantTurns, OpenTextsError> {
+        let Some(row) = store.newest_answered()? else {
+            return because(match store.newest_exchange()? {
+                None => "nothing was asked yet: gently ask \"…\"".to_owned(),
+                Some(asked) => format!(
+                    "no question has an answer yet; to share one without it: gently share {}",
+                    find::short_id_of_row(store, &asked)?
+                ),
+            });
+        };
+        let behind = store.exchanges_behind(row.prompt_line, PASSED_OVER)?;
+        let sentence = |behind: &ExchangeRow| {
+            let id = find::short_id_of_row(store, behind)?;
+            Ok(format!("{id}: {}", unanswered(behind)))
+        };
+        let passed_over: Result<_, StoreError> = behind.iter().map(sentence).collect();
+        MeantTurns::one(store, row, passed_over?)
+    }
+
+    /// All of a session, or what one session has of a conversation; of what is neither, what a person
+    /// does instead.
+    fn all(store: &ReadStore, id: &str, unfound: FindError) -> Result<MeantTurns, OpenTextsError> {
+        let (kind, meant) = match find::any(store, id) {
+            Ok(MeantId { kind, id }) => (kind, id),
+            Err(_) if id.contains('/') => return Err(unfound.into()),
+            Err(other) => return Err(other.into()),
+        };
+        match kind {
+            IdKind::Session => {
+                let session = find::session(store, &meant)?;
+                let mut rows = Vec::new();
+                store.each_exchange(Some(session.uuid), &mut |row| {
+                    rows.push(row);
+                    Ok(())
+                })?;
+                Ok(MeantTurns {
+                    session,
+                    rows,
+                    whole: SharedWhole::Session,
+                    passed_over: Vec::new(),
+                })
+            }
+            IdKind::Conversation => {
+                let thread = find::thread(store, &meant)?.thread;
+                MeantTurns::of_conversation(store, thread, None)
+            }
+            IdKind::Exchange | IdKind::Drift => Err(unfound.into()),
+            _ => because(format!(
+                "'{}' is {}: gently audit open --artifact {meant} --out FILE.json opens it to others",
+                spelled_on_a_line(id.trim()),
+                kind.called()
+            )),
+        }
+    }
+
+    /// What was asked of a conversation in a session: a file is of one. Without a session it is that
+    /// in which it was answered last.
+    fn of_conversation(
+        store: &ReadStore,
+        thread: Uuid,
+        session: Option<Uuid>,
+    ) -> Result<MeantTurns, OpenTextsError> {
+        let mut rows = Vec::new();
+        for exchange in store.exchanges_in(thread)? {
+            rows.extend(store.exchange(exchange)?);
+        }
+        let answered = rows.iter().rev().find(|row| row.is_answered());
+        let last = answered.or(rows.last()).map(|row| row.session);
+        let Some(of) = session.or(last) else {
+            return because("nothing was asked in this conversation yet");
+        };
+        rows.retain(|row| row.session == of);
+        if rows.is_empty() {
+            return because("nothing of this conversation was asked in that session");
+        }
+        let Some(session) = store.session_of(of)? else {
+            return because("the session of this conversation is not in the database");
+        };
+        Ok(MeantTurns {
+            session,
+            rows,
+            whole: SharedWhole::Conversation(find::short_thread(store, thread)?),
+            passed_over: Vec::new(),
+        })
+    }
+}
+
+/// What is shared for an id: an exchange, all of a session, or what one session has of a conversation.
+/// With a session, `id` is a conversation, of which that session's part is shared. `withheld` shares
+/// answers that the kernel withholds, too.
 ///
 /// Nothing is on record of a selection.
 pub fn select(
     opened: &OpenHome,
     id: &str,
+    of_session: Option<&str>,
     withheld: bool,
 ) -> Result<ShareSelection, OpenTextsError> {
     let store = &opened.store;
-    let (session, rows, is_whole) = match find::exchange(store, id) {
-        Ok(row) => {
-            let Some(session) = store.session_of(row.session)? else {
-                return because("the session of this exchange is not in the database");
-            };
-            (session, vec![row], false)
-        }
-        // `SESSION/9` and `interaction-9` name one exchange, or none: never a session.
-        Err(nothing) if nothing.is_nothing() => {
-            let session = whole(store, id, nothing)?;
-            let mut rows = Vec::new();
-            while let Some(row) = store.exchange_at(session.uuid, rows.len() as u64 + 1)? {
-                rows.push(row);
-            }
-            (session, rows, true)
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let elsewhere = match is_whole {
-        true => elsewhere(store, &session, &rows)?,
-        false => Vec::new(),
+    let MeantTurns {
+        session,
+        rows,
+        whole,
+        passed_over,
+    } = MeantTurns::of(store, id, of_session)?;
+    let elsewhere = match &whole {
+        SharedWhole::Exchange => Vec::new(),
+        whole => elsewhere(store, &session, &rows, whole)?,
     };
     let (mut turns, mut left_out) = (Vec::new(), Vec::new());
     let is_conversation = rows.len() > 1;
@@ -117,6 +261,7 @@ pub fn select(
         neighbours_can_be_guessed: opened.genesis.commitments == Scheme::Sha256,
         session,
         turns,
+        passed_over,
         left_out,
         elsewhere,
         planned,
@@ -129,6 +274,7 @@ fn elsewhere(
     store: &ReadStore,
     session: &SessionRow,
     rows: &[ExchangeRow],
+    whole: &SharedWhole,
 ) -> Result<Vec<String>, StoreError> {
     let mut threads = BTreeSet::new();
     for row in rows {
@@ -160,8 +306,12 @@ fn elsewhere(
             1 => "1 turn".to_owned(),
             several => format!("{several} turns"),
         };
+        let command = match whole {
+            SharedWhole::Conversation(of) => format!("gently share {of} --session {id}"),
+            _ => format!("gently share {id}"),
+        };
         sentences.push(format!(
-            "{turns} of this conversation with {model}, in another session: gently share {id}"
+            "{turns} of this conversation with {model}, in another session: {command}"
         ));
     }
     Ok(sentences)
@@ -185,44 +335,19 @@ fn request(session: &SessionRow, turns: &[SharedTurn], withheld: bool) -> Openin
 impl SharedTurn {
     /// Why there is no answer.
     pub fn unanswered(&self) -> String {
-        match &self.exchange.outcome {
-            None => "it is not answered yet".to_owned(),
-            Some(outcome) => format!(
-                "it has no answer: it is {} ({})",
-                outcome.outcome.name(),
-                outcome.reason.as_deref().unwrap_or("no reason")
-            ),
-        }
+        unanswered(&self.exchange)
     }
 }
 
-/// The session that is shared as a whole; of what is none, what a person does instead.
-fn whole(store: &ReadStore, id: &str, unfound: FindError) -> Result<SessionRow, OpenTextsError> {
-    let Ok(MeantId { kind, id: meant }) = find::any(store, id) else {
-        return match may_be_session(id) {
-            true => Ok(find::session(store, id)?),
-            false => Err(unfound.into()),
-        };
-    };
-    let shown = spelled_on_a_line(id.trim());
-    let command = match kind {
-        IdKind::Session => return Ok(find::session(store, &meant)?),
-        IdKind::Conversation => {
-            let newest = find::newest_in(store, &meant)?;
-            let one = newest.map(|id| format!("; gently share {id} proves one answer of it"));
-            let one = one.unwrap_or_default();
-            format!("gently conversation export {shown} --out FILE.md writes all of it{one}")
+fn unanswered(exchange: &ExchangeRow) -> String {
+    match &exchange.outcome {
+        None => "it is not answered yet".to_owned(),
+        Some(outcome) => {
+            let reason = outcome.reason.as_deref();
+            let why = reason.map_or(outcome.outcome.name(), reason_words);
+            format!("it has no answer ({why})")
         }
-        IdKind::Exchange | IdKind::Drift => return Err(unfound.into()),
-        _ => format!("gently audit open --artifact {meant} --out FILE.json opens it to others"),
-    };
-    because(format!("'{shown}' is {}: {command}", kind.called()))
-}
-
-/// Whether an id can be the first digits of a session's.
-fn may_be_session(id: &str) -> bool {
-    let digits = id.trim().trim_end_matches('…');
-    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+    }
 }
 
 fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {

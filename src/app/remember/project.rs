@@ -21,6 +21,9 @@ use crate::app::set_up::settings::{self, ChangedSetting};
 /// The key that says which project is in use.
 pub const KEY: &str = "conversation.project";
 
+/// A beginning of fewer characters is typed by mistake.
+const LEAST: usize = 3;
+
 /// A project with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDetails {
@@ -79,7 +82,34 @@ fn all(store: &ReadStore) -> Result<Vec<ProjectDetails>, StoreError> {
     rows.map(|row| with_name(store, row)).collect()
 }
 
-/// The project that a text means: its whole name, or its id.
+/// Those whose name a text is; where none is, those that have it in another case; else those that
+/// begin so.
+fn called(store: &ReadStore, typed: &str) -> Result<Vec<ProjectDetails>, StoreError> {
+    let rows = store.projects_named(typed, u32::MAX)?.into_iter();
+    let found: Vec<ProjectDetails> = rows
+        .map(|row| with_name(store, row))
+        .collect::<Result<_, StoreError>>()?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let typed = typed.to_lowercase();
+    let (mut alike, mut beginning) = (Vec::new(), Vec::new());
+    for project in all(store)? {
+        let name = project.name.as_deref().map(str::to_lowercase);
+        match name {
+            Some(name) if name == typed => alike.push(project),
+            Some(name) if name.starts_with(&typed) => beginning.push(project),
+            _ => {}
+        }
+    }
+    let is_long = typed.chars().count() >= LEAST;
+    Ok(match alike.is_empty() {
+        true if is_long => beginning,
+        _ => alike,
+    })
+}
+
+/// The project that a text means: its name in any case, its id, or how its name begins.
 ///
 /// Of several with one name the one that is open is meant; where that leaves several, they are named.
 pub fn find(store: &ReadStore, text: &str) -> Result<ProjectDetails, OpenHomeError> {
@@ -91,9 +121,7 @@ pub fn find(store: &ReadStore, text: &str) -> Result<ProjectDetails, OpenHomeErr
     {
         return Ok(found);
     }
-    let rows = store.projects_named(typed, u32::MAX)?.into_iter();
-    let found = rows.map(|row| with_name(store, row));
-    let mut found: Vec<ProjectDetails> = found.collect::<Result<_, StoreError>>()?;
+    let mut found = called(store, typed)?;
     if found.len() > 1 {
         let is_open = |project: &ProjectDetails| project.row.state == ProjectState::Open;
         let open = found.iter().filter(|project| is_open(project)).count();
@@ -103,7 +131,8 @@ pub fn find(store: &ReadStore, text: &str) -> Result<ProjectDetails, OpenHomeErr
     }
     match found.len() {
         0 => Err(OpenHomeError::Refused(format!(
-            "no project '{}' here: its whole name, or its id as in project-1; gently project list shows them",
+            "no project '{}' here: its name or how that begins, or its id as in project-1; gently project list shows \
+             them",
             spelled_on_a_line(typed)
         ))),
         1 => found
@@ -248,8 +277,10 @@ fn name_in<'a>(
 ) -> Result<&'a str, OpenHomeError> {
     let name = text.trim();
     check_project_name(name).map_err(|e| OpenHomeError::Refused(e.to_string()))?;
+    let in_small = name.to_lowercase();
     let is_taken = |other: &ProjectDetails| {
-        other.name.as_deref() == Some(name)
+        let other_name = other.name.as_deref().map(str::to_lowercase);
+        other_name.as_deref() == Some(in_small.as_str())
             && other.row.state == ProjectState::Open
             && Some(other.row.id.as_str()) != but
     };
@@ -302,11 +333,22 @@ pub async fn rename(
     Ok(NamedThing { of, removed })
 }
 
-/// Ends a project, for good: its conversations stay in it, and no other one joins them.
+/// A project that was retired.
+pub struct RetiredProject {
+    /// The project as it is now.
+    pub of: ListedProject,
+    /// Whether it was in use, and the settings name it no more.
+    pub stopped_use: bool,
+    /// The variable of the environment that names it still.
+    pub still_named_by: Option<String>,
+}
+
+/// Ends a project, for good: its conversations stay in it, and no other one joins them. It is in use
+/// no more.
 pub async fn retire(
     opened: &OpenHome,
     planned: &ListedProject,
-) -> Result<ListedProject, OpenHomeError> {
+) -> Result<RetiredProject, OpenHomeError> {
     let key = opened.authorize().await?;
     let found = &planned.project;
     let id = found.row.id.clone();
@@ -320,7 +362,21 @@ pub async fn retire(
         now: open::clock()?,
     };
     opened.recorder.artifact(new, allowed).await?;
-    after(opened, &found.row.id)
+    let mut of = after(opened, &found.row.id)?;
+    if !planned.is_in_use {
+        return Ok(RetiredProject {
+            of,
+            stopped_use: false,
+            still_named_by: None,
+        });
+    }
+    let setting = settings::unset(KEY, opened.home.root(), &open::env)?;
+    of.is_in_use = setting.overridden_by.is_some();
+    Ok(RetiredProject {
+        stopped_use: !of.is_in_use,
+        still_named_by: setting.overridden_by,
+        of,
+    })
 }
 
 /// What is in use after a change of it.

@@ -18,12 +18,24 @@ const QUESTION: usize = 300;
 const EXCERPT: usize = 60;
 
 /// What other programs have commands for, and which commands show it here.
-const OTHER_WORDS: [(&[&str], &[&str]); 3] = [
-    (&["find", "grep"], &["search", "session list", "show last"]),
+const OTHER_WORDS: [(&[&str], &[&str]); 9] = [
     (
-        &["list", "ls", "history", "sessions"],
-        &["session list", "session show last", "show last"],
+        &["find", "grep"],
+        &["search \"…\"", "conversation list", "show last"],
     ),
+    (
+        &["list", "ls", "history"],
+        &["conversation list", "show last", "search \"…\""],
+    ),
+    (
+        &["conversations", "conv", "convs", "chats"],
+        &["conversation list", "conversation show last", "chat"],
+    ),
+    (&["sessions"], &["session list", "session show last"]),
+    (&["models", "providers"], &["model list"]),
+    (&["projects"], &["project list"]),
+    (&["threads"], &["thread list", "conversation list"]),
+    (&["logs"], &["log", "log --since today"]),
     (
         &["status", "state", "info", "health"],
         &["doctor", "session list", "show last"],
@@ -32,6 +44,7 @@ const OTHER_WORDS: [(&[&str], &[&str]); 3] = [
 
 /// A word that stands where a command should.
 struct StrayWord<'a> {
+    root: &'a Command,
     /// The command that it stands behind, and its words.
     behind: &'a Command,
     path: Vec<String>,
@@ -47,14 +60,25 @@ pub fn answer(root: &Command, args: &[OsString], can_quote: bool) -> Option<Stri
     Some(format!("error: {}", stray.words(can_quote)))
 }
 
-impl<'a> StrayWord<'a> {
-    fn of(root: &'a Command, args: &[OsString]) -> Option<Self> {
+/// The command that was typed, as far as its words go.
+pub struct TypedPath<'a> {
+    /// The last command that was named; the root where none was.
+    pub command: &'a Command,
+    /// Its words.
+    pub path: Vec<String>,
+    /// The next word, and what was typed after it.
+    stray: Option<(String, Vec<String>)>,
+}
+
+impl<'a> TypedPath<'a> {
+    /// Of the arguments of the program, with its name in front.
+    pub fn of(root: &'a Command, args: &[OsString]) -> Self {
         let texts = args.iter().skip(1);
         let mut texts = texts.map(|arg| arg.to_string_lossy().into_owned());
-        let (mut behind, mut path) = (root, Vec::new());
+        let (mut command, mut path, mut stray) = (root, Vec::new(), None);
         while let Some(text) = texts.next() {
             if text == "--" {
-                return None;
+                break;
             }
             if let Some(option) = text.strip_prefix("--") {
                 // Its value is the next word, and no command.
@@ -63,19 +87,37 @@ impl<'a> StrayWord<'a> {
                 }
             } else if text.starts_with('-') && text.len() > 1 {
                 continue;
-            } else if let Some(below) = behind.find_subcommand(&text) {
-                behind = below;
+            } else if let Some(below) = command.find_subcommand(&text) {
+                command = below;
                 path.push(text);
             } else {
-                return Some(StrayWord {
-                    behind,
-                    path,
-                    word: text,
-                    rest: texts.collect(),
-                });
+                stray = Some((text, texts.collect()));
+                break;
             }
         }
-        None
+        TypedPath {
+            command,
+            path,
+            stray,
+        }
+    }
+}
+
+impl<'a> StrayWord<'a> {
+    fn of(root: &'a Command, args: &[OsString]) -> Option<Self> {
+        let TypedPath {
+            command: behind,
+            path,
+            stray,
+        } = TypedPath::of(root, args);
+        let (word, rest) = stray?;
+        Some(StrayWord {
+            root,
+            behind,
+            path,
+            word,
+            rest,
+        })
     }
 
     fn words(&self, can_quote: bool) -> String {
@@ -89,10 +131,13 @@ impl<'a> StrayWord<'a> {
             );
         }
         let there_is_none = format!("there is no command '{}'", self.named(&self.word));
+        if let Some([way]) = self.other_words() {
+            return format!("{there_is_none}; did you mean this?\n    {program} {way}");
+        }
         if let Some(ways) = self.other_words() {
             let line = |way: &&str| format!("\n    {program} {way}");
             let lines: String = ways.iter().map(line).collect();
-            return format!("{there_is_none}; what is on record:{lines}");
+            return format!("{there_is_none}; one of these does it:{lines}");
         }
         if let Some(near) = near {
             return format!(
@@ -113,6 +158,9 @@ impl<'a> StrayWord<'a> {
                 "{there_is_none}; did you mean '{}'?",
                 elsewhere.join("' or '")
             );
+        }
+        if let Some(alone) = self.alone(can_quote) {
+            return format!("{there_is_none}; did you mean this?\n    {alone}");
         }
         if !self.path.is_empty() {
             let names: Vec<&str> = names_below(self.behind).collect();
@@ -184,6 +232,20 @@ impl<'a> StrayWord<'a> {
             Some(rest) if can_quote => format!("{start} {}", rest.join(" ")),
             _ => format!("{start} …"),
         }
+    }
+
+    /// The command of this name that stands behind no other one: `gently fact show fact-1`.
+    fn alone(&self, can_quote: bool) -> Option<String> {
+        let is_command = self.root.find_subcommand(&self.word).is_some();
+        if self.path.is_empty() || !is_command {
+            return None;
+        }
+        let start = format!("{} {}", program(), self.word);
+        let rest: Option<Vec<String>> = self.rest.iter().map(|word| typed(word)).collect();
+        Some(match rest.filter(|_| can_quote) {
+            Some(rest) => [&[start], rest.as_slice()].concat().join(" "),
+            None => format!("{start} …"),
+        })
     }
 
     /// Commands of this name that stand behind another one, and topics; none when there are many.

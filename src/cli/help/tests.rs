@@ -296,17 +296,45 @@ fn a_misspelt_command_is_told_the_right_one() {
 
 #[test]
 fn what_other_programs_call_it_leads_to_what_is_on_record() {
-    for word in ["find", "grep", "list", "history", "ls"] {
+    for (word, way) in [
+        ("find", "search \"…\""),
+        ("grep", "conversation list"),
+        ("list", "conversation list"),
+        ("ls", "show last"),
+        ("history", "conversation list"),
+        ("conversations", "conversation list"),
+        ("conv", "conversation list"),
+        ("sessions", "session list"),
+        ("models", "model list"),
+        ("projects", "project list"),
+        ("threads", "thread list"),
+        ("logs", "log"),
+    ] {
         let told = answer_to(&[word, "sky"]);
-        assert!(told.contains("\n    gently session list\n"), "{told}");
-        assert!(told.ends_with("\n    gently show last"), "{told}");
+        let is_one = told.lines().count() == 2;
+        let before = if is_one {
+            "; did you mean this?"
+        } else {
+            "; one of these does it:"
+        };
+        assert!(told.lines().next().unwrap().ends_with(before), "{told}");
+        assert!(
+            told.lines()
+                .any(|line| line.trim() == format!("gently {way}")),
+            "{told}"
+        );
         assert!(!told.contains(" ask "), "{told}");
     }
-    assert!(answer_to(&["find", "sky"]).contains("\n    gently search\n"));
     assert!(answer_to(&["status"]).contains("\n    gently doctor\n"));
     // A sentence is a question all the same, and behind another command it is that one's.
     assert!(answer_to(&["List", "all", "ports"]).contains("gently ask"));
     assert!(answer_to(&["session", "find"]).contains("behind 'session' there is"));
+    // What stands behind no group is named without it.
+    let told = answer_to(&["fact", "show", "fact-1"]);
+    assert!(
+        told.ends_with("did you mean this?\n    gently show fact-1"),
+        "{told}"
+    );
 }
 
 #[test]

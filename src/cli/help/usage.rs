@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::home::locate;
 use crate::view::ask::unrecorded::ErrorView;
 
-use super::{color_choice, command, command_for, meant, print_help};
+use super::{color_choice, command, command_for, meant, mistyped, print_help};
 use crate::cli::screen::choose_color;
 use crate::cli::screen::pager;
 use crate::cli::{COULD_NOT, print_view, say};
@@ -42,6 +42,7 @@ pub fn run(bare: clap::Error) -> u8 {
         ErrorKind::UnknownArgument => meant::ask_option(&command(), &args, can_quote),
         _ => None,
     };
+    let own = own.or_else(|| mistyped::answer(command(), &args, &error, can_quote));
     let text = own.unwrap_or_else(|| error.render().to_string());
     let text = text.trim_end();
     say(text);

@@ -19,9 +19,9 @@ const WORDS: ConsentWords = ConsentWords {
 
 /// Erases what is named, or what is old, once somebody said yes to it.
 pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let target = match (&args.id, args.older_than) {
+    let target = match (&args.id, &args.older_than) {
         (Some(id), _) => EraseTarget::One(id.clone()),
-        (None, Some(days)) => EraseTarget::OlderThan(days),
+        (None, Some(typed)) => EraseTarget::OlderThan(typed.clone()),
         (None, None) if args.due => EraseTarget::Due,
         (None, None) => return Ok(could_not(&no_target(), json)),
     };

@@ -11,8 +11,8 @@ use crate::app::ask::denial::reason_words;
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::look::conversation::{
     ConversationList, ConversationPage, ListRequest, ListedConversation, Message, MissingText,
-    PageRequest, TitledConversation, archive, begin, check_begin, delete, export, list, messages,
-    move_to, plan_deletion, rename, restore,
+    MovedConversation, PageRequest, TitledConversation, archive, begin, check_begin, delete,
+    export, list, messages, move_to, plan_deletion, rename, restore,
 };
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
@@ -22,10 +22,11 @@ use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
     ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
-    ExportedConversationView, ListedConversationView, TitledConversationView, given_up,
-    still_waiting,
+    ExportedConversationView, ListedConversationView, MovedConversationView,
+    TitledConversationView, given_up, still_waiting,
 };
 
+use super::{below_row, zone_line};
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
@@ -200,13 +201,25 @@ pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHom
             return Ok(print_titled(&renamed, json));
         }
         ConversationCommand::Move { which, project } => {
-            move_to(&open::open_home()?, &which.id, &project).await?
+            let moved = move_to(&open::open_home()?, &which.id, &project).await?;
+            return Ok(print_moved(&moved, json));
         }
         ConversationCommand::Archive(which) => archive(&open::open_home()?, &which.id).await?,
         ConversationCommand::Restore(which) => restore(&open::open_home()?, &which.id).await?,
     };
     let view = || ListedConversationView::of(&changed);
     Ok(present(json, view, || listed_lines(&changed)))
+}
+
+fn print_moved(moved: &MovedConversation, json: bool) -> u8 {
+    if !moved.is_moved {
+        say(match moved.of.project {
+            Some(_) => "it is in that project already; nothing was recorded",
+            None => "it is in no project as it is; nothing was recorded",
+        });
+    }
+    let view = || MovedConversationView::of(moved);
+    present(json, view, || listed_lines(&moved.of))
 }
 
 fn print_titled(titled: &TitledConversation, json: bool) -> u8 {
@@ -226,7 +239,11 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
     let found = list(&open::existing_home()?, &request)?;
     let text = || {
         say_what_is_listed(&found, args.archived);
-        found.conversations.iter().map(listed_lines).collect()
+        let lines: String = found.conversations.iter().map(listed_lines).collect();
+        match lines.is_empty() {
+            true => lines,
+            false => format!("{}{lines}", zone_line()),
+        }
     };
     let printed = present(json, || ConversationListView::of(&found), text);
     if let Some(next) = found.next.filter(|_| !json) {
@@ -287,7 +304,7 @@ fn listed_lines(listed: &ListedConversation) -> String {
     beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
     let mut lines = row(&head, &quiet(&listed.title.shown()));
     if !beside.is_empty() {
-        lines.push_str(&format!("          {}\n", beside.join(" · ")));
+        lines.push_str(&format!("{}{}\n", below_row(), beside.join(" · ")));
     }
     lines
 }
@@ -378,7 +395,7 @@ fn messages_text(page: &ConversationPage) -> String {
             _ => "nothing was said there".to_owned(),
         });
     }
-    let mut text = listed_lines(&page.conversation);
+    let mut text = format!("{}{}", zone_line(), listed_lines(&page.conversation));
     for message in &page.messages {
         let who = match message.by_user {
             true => "you".to_owned(),

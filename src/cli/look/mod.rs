@@ -10,3 +10,26 @@ pub(super) mod show;
 pub(super) mod stats;
 pub(super) mod summary;
 pub(super) mod thread;
+
+use std::io::IsTerminal as _;
+
+use super::screen::columns;
+
+/// What stands in below a row of a list, on a terminal of this many columns or more.
+const WIDE: usize = 60;
+
+/// How far what stands below a row of a list stands in: below what the row says, where there is room.
+fn below_row() -> &'static str {
+    match columns(&std::io::stdout()) {
+        Some(columns) if columns < WIDE => "    ",
+        _ => "          ",
+    }
+}
+
+/// The line above a list with times: whose they are. A program that reads rows gets rows alone.
+fn zone_line() -> &'static str {
+    match std::io::stdout().is_terminal() {
+        true => "times are UTC\n",
+        false => "",
+    }
+}

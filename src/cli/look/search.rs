@@ -3,6 +3,7 @@
 //! Exit 1 when nothing is found.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
@@ -17,7 +18,8 @@ use crate::view::look::search::{HitCountView, SearchView};
 
 use crate::cli::screen::pager;
 use crate::cli::screen::{self, Gate, counted, minute, quiet, row};
-use crate::cli::{FINE, NEGATIVE, could_not, not_printed, present, rendered, say};
+use crate::cli::{FINE, NEGATIVE, could_not, not_printed, present, program, rendered, say};
+use crate::os::shell_word;
 
 /// Hits of one page, unless another number is asked for.
 const USUAL: u32 = 20;
@@ -35,7 +37,7 @@ pub struct SearchArgs {
     /// What does not occur; -WORD is the same
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     pub without: Vec<String>,
-    /// Nothing older: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    /// Nothing older: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h or 3d
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Only what is older than that
@@ -99,6 +101,7 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
         Ok(words) => words,
         Err(why) => return Ok(could_not(&why.to_string(), json)),
     };
+    let again = search_again(&args);
     let request = SearchRequest {
         words,
         exact: args.exact,
@@ -124,11 +127,68 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
         return Ok(if count == 0 { NEGATIVE } else { printed });
     }
     let result = search(&home, &request)?;
-    Ok(print_result(&result, request.before.is_some(), json))
+    Ok(print_result(
+        &result,
+        request.before.is_some(),
+        &again,
+        json,
+    ))
 }
 
-/// Prints what was found.
-pub fn print_result(result: &SearchResult, is_later_page: bool, json: bool) -> u8 {
+/// The command that searches the same again, without the place at which it begins.
+fn search_again(args: &SearchArgs) -> String {
+    let word = |text: &str| shell_word(Path::new(text));
+    let mut command = vec![program(), "search".to_owned()];
+    // Behind two signs nothing is an option, and a word that begins so needs them.
+    let (odd, plain): (Vec<&String>, Vec<&String>) =
+        args.words.iter().partition(|text| text.starts_with('-'));
+    command.extend(plain.into_iter().map(|text| word(text)));
+    command.extend(
+        args.without
+            .iter()
+            .map(|text| format!("--without={}", word(text))),
+    );
+    for (option, value) in [
+        ("--since", &args.since),
+        ("--until", &args.until),
+        ("--conversation", &args.conversation),
+        ("--project", &args.project),
+        ("--model", &args.model),
+    ] {
+        command.extend(
+            value
+                .iter()
+                .map(|value| format!("{option} {}", word(value))),
+        );
+    }
+    let by = args.by.map(|by| match by {
+        Author::User => "--by user",
+        Author::Model => "--by model",
+    });
+    let place = match args.place {
+        Place::Turns => Some("--in turns"),
+        Place::Items => Some("--in items"),
+        Place::All => None,
+    };
+    let exact = args.exact.then_some("--exact");
+    command.extend([by, place, exact].into_iter().flatten().map(str::to_owned));
+    if args.number != USUAL {
+        command.push(format!("-n {}", args.number));
+    }
+    // What ends the options comes last, behind the place of a page.
+    command.push(PAGE.to_owned());
+    if !odd.is_empty() {
+        command.push("--".to_owned());
+        command.extend(odd.into_iter().map(|text| word(text)));
+    }
+    quiet(&command.join(" "))
+}
+
+/// Where the place of a page is put into a command.
+const PAGE: &str = "--before=PLACE";
+
+/// Prints what was found; `again` is the command with [`PAGE`] for the place.
+fn print_result(result: &SearchResult, is_later_page: bool, again: &str, json: bool) -> u8 {
     let text = rendered(json, || SearchView::of(result), || lines(&result.hits));
     let gate = if json { Gate::out } else { Gate::hits };
     let printed = match pager::write(&text, gate) {
@@ -143,7 +203,8 @@ pub fn print_result(result: &SearchResult, is_later_page: bool, json: bool) -> u
         ));
     }
     if let Some(older) = &result.older {
-        say(&format!("older ones: the same with --before {older}"));
+        let next = again.replacen(PAGE, &format!("--before {older}"), 1);
+        say(&format!("older ones: {next}"));
     }
     if result.hits.is_empty() {
         say(match (is_later_page, result.titles.is_empty()) {

@@ -141,7 +141,11 @@ fn rows(sessions: &[ListedSession]) -> String {
         );
         screen::row(&head, listed.first_question.as_deref().unwrap_or_default())
     };
-    sessions.iter().map(line).collect()
+    let lines: String = sessions.iter().map(line).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("{}{lines}", super::zone_line()),
+    }
 }
 
 /// `block 930226`, or `no block` when there is no anchor.

@@ -21,7 +21,8 @@ const DAYS: usize = 60;
 /// `gently stats`.
 #[derive(Debug, Args)]
 pub struct StatsArgs {
-    /// Of nothing older: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    /// Of nothing older: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h or
+    /// 3d
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Beside all of it, each of these by itself

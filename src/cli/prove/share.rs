@@ -26,10 +26,14 @@ const EXCERPT: usize = 44;
 /// Arguments of `gently share`.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// An exchange as gently show takes it, or a session for all of it; a session is of one model:
-    /// what others answered in the same conversation is named, and shared by itself
+    /// An exchange as gently show takes it, or a session, a conversation or its title for all of it;
+    /// last is the newest that was answered. A file is of one session: what other models answered in
+    /// the same conversation is named, and shared by itself
     #[arg(default_value = "last")]
     pub id: String,
+    /// Of a conversation, what was asked in this session
+    #[arg(long, value_name = "SESSION", requires = "id")]
+    pub session: Option<String>,
     /// The new file; the page stands beside it, with the ending .html. With --html the page's own name
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -117,7 +121,7 @@ fn is_page(path: &Path) -> bool {
 async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
-    let selection = select(&home, &args.id, args.withheld)?;
+    let selection = select(&home, &args.id, args.session.as_deref(), args.withheld)?;
     let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
     reveal(&selection);
     let words = ConsentWords {
@@ -164,6 +168,12 @@ fn written(places: &Places) -> String {
 
 /// Says what somebody who gets the file can read.
 fn reveal(selection: &ShareSelection) {
+    for line in &selection.passed_over {
+        say(&format!("passed over: {line}"));
+    }
+    for line in &selection.elsewhere {
+        say(&format!("not in it: {line}"));
+    }
     say("Whoever gets this can read:");
     for turn in &selection.turns {
         revealed(turn).iter().for_each(|line| say(line));
@@ -179,9 +189,6 @@ fn reveal(selection: &ShareSelection) {
     });
     for line in &selection.left_out {
         say(&format!("left out: {line}"));
-    }
-    for line in &selection.elsewhere {
-        say(&format!("not in it: {line}"));
     }
 }
 

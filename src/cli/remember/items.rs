@@ -112,7 +112,8 @@ pub struct CommonArgs {
     /// Where it is from: a person, a document, an exchange
     #[arg(long, value_name = "WORDS", default_value = "user")]
     source: String,
-    /// When it was observed, if not now: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    /// When it was observed, if not now: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age
+    /// like 2h or 3d
     #[arg(long, value_name = "TIME")]
     observed_at: Option<String>,
     /// The tier from which on it may be put before a model

@@ -10,7 +10,7 @@ use crate::app::remember::project::{
 };
 use crate::record::ledger::conversation::ProjectState;
 use crate::view::remember::project::{
-    ListedProjectView, NamedProjectView, ProjectChoiceView, retirement,
+    ListedProjectView, NamedProjectView, ProjectChoiceView, RetiredProjectView, retirement,
 };
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
@@ -33,14 +33,14 @@ pub enum ProjectCommand {
     },
     /// Give a project another name
     Rename {
-        /// Its name, or its id as in project-1
+        /// Its name or how that begins, or its id as in project-1
         project: String,
         /// What to call it from now on
         name: String,
     },
     /// End a project for good: its conversations stay in it, no other one joins them
     Retire {
-        /// Its name, or its id as in project-1
+        /// Its name or how that begins, or its id as in project-1
         project: String,
         #[command(flatten)]
         consent: ConsentArgs,
@@ -50,7 +50,7 @@ pub enum ProjectCommand {
     /// Its id is written to gently.toml (conversation.project). GENTLY_CONVERSATION_PROJECT wins over
     /// it, for one shell.
     Use {
-        /// Its name, its id as in project-1, or none
+        /// Its name or how that begins, its id as in project-1, or none
         project: String,
     },
 }
@@ -58,7 +58,11 @@ pub enum ProjectCommand {
 impl ProjectCommand {
     /// Whether it changes a file of the home that sight compares.
     pub fn writes(&self) -> bool {
-        matches!(self, ProjectCommand::Use { .. })
+        match self {
+            ProjectCommand::Use { .. } => true,
+            ProjectCommand::Retire { consent, .. } => !consent.dry_run,
+            _ => false,
+        }
     }
 }
 
@@ -106,13 +110,16 @@ async fn end(project: &str, consent: ConsentArgs, json: bool) -> Result<u8, Open
         return Ok(could_not(&why, json));
     }
     let retired = retire(&opened, &planned).await?;
-    if retired.is_in_use {
+    if retired.stopped_use {
+        say("it was in use, and no project is now: what begins from here on is in none");
+    }
+    if let Some(variable) = &retired.still_named_by {
         say(&format!(
-            "it is in use, and what begins now is in no project: {} project use none",
-            program()
+            "{variable} names it in this shell, and what begins now is in no project: unset {variable}"
         ));
     }
-    Ok(print_one(&retired, json))
+    let view = || RetiredProjectView::of(&retired);
+    Ok(present(json, view, || line(&retired.of)))
 }
 
 fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {

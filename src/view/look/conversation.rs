@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::look::conversation::{
     ConversationDeletion, ConversationList, ConversationPage, DeletionResult, ListedConversation,
-    Message, MissingText, TitledConversation,
+    Message, MissingText, MovedConversation, TitledConversation,
 };
 use crate::app::words::counted;
 use crate::record::hash::Hash32;
@@ -54,6 +54,26 @@ impl ListedConversationView {
             last_at: listed.last_at.map(|at| at.to_string()),
             models: listed.models.clone(),
             state: listed.row.state.name(),
+        }
+    }
+}
+
+/// A conversation that was put into a project, or into none.
+#[derive(Clone, Debug, Serialize)]
+pub struct MovedConversationView {
+    /// The conversation as it is now.
+    #[serde(flatten)]
+    pub conversation: ListedConversationView,
+    /// Whether it was elsewhere before: else nothing was recorded.
+    pub moved: bool,
+}
+
+impl MovedConversationView {
+    /// Of a conversation that was moved.
+    pub fn of(moved: &MovedConversation) -> Self {
+        MovedConversationView {
+            conversation: ListedConversationView::of(&moved.of),
+            moved: moved.is_moved,
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct ShareView {
 pub struct ShareNotices {
     /// What somebody learns beside the texts.
     pub reveals: Vec<String>,
+    /// Later questions without an answer, where the newest answer was asked for.
+    pub turns_passed_over: Vec<String>,
     /// Turns that could not be shared, and why.
     pub turns_left_out: Vec<String>,
     /// Turns of the same conversation in other sessions, which are not shared with this one.
@@ -39,6 +41,7 @@ impl ShareNotices {
     pub fn of(selection: &ShareSelection) -> Self {
         ShareNotices {
             reveals: selection.reveals.clone(),
+            turns_passed_over: selection.passed_over.clone(),
             turns_left_out: selection.left_out.clone(),
             turns_elsewhere: selection.elsewhere.clone(),
         }

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::app::remember::named_artifact::NamedThing;
-use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails};
-use crate::app::words::counted;
+use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails, RetiredProject};
 use crate::view::keep::plan::PlanView;
 
 /// A project, as it stands beside a conversation.
@@ -54,12 +53,40 @@ impl ListedProjectView {
 
 /// What retiring a project would do.
 pub fn retirement(planned: &ListedProject) -> PlanView<ListedProjectView> {
-    let would = format!(
-        "retires {} for good: its {} stay in it, and no other one joins it",
-        planned.project.called(),
-        counted(planned.conversations, "conversation")
-    );
-    PlanView::new(true, vec![would], ListedProjectView::of(planned))
+    let called = planned.project.called();
+    let stays = match planned.conversations {
+        0 => "it has no conversation, and none joins it".to_owned(),
+        1 => "its 1 conversation stays in it, and no other one joins it".to_owned(),
+        several => format!("its {several} conversations stay in it, and no other one joins it"),
+    };
+    let mut would = vec![format!("retires {called} for good: {stays}")];
+    if planned.is_in_use {
+        would.push("stops using it: what begins then is in no project".to_owned());
+    }
+    PlanView::new(true, would, ListedProjectView::of(planned))
+}
+
+/// A project that was retired.
+#[derive(Clone, Debug, Serialize)]
+pub struct RetiredProjectView {
+    /// The project as it is now.
+    #[serde(flatten)]
+    pub project: ListedProjectView,
+    /// Whether it was in use until now.
+    pub stopped_use: bool,
+    /// The variable of the environment that still names it; null for none.
+    pub still_named_by: Option<String>,
+}
+
+impl RetiredProjectView {
+    /// Of a project that was retired.
+    pub fn of(retired: &RetiredProject) -> Self {
+        RetiredProjectView {
+            project: ListedProjectView::of(&retired.of),
+            stopped_use: retired.stopped_use,
+            still_named_by: retired.still_named_by.clone(),
+        }
+    }
 }
 
 /// A project that was given a name.

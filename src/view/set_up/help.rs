@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Help on one command or topic.
 #[derive(Clone, Debug, Serialize)]
 pub struct HelpView {
-    /// `command` or `topic`.
+    /// `command`, `topic`, or `topics` for a list of these.
     pub kind: &'static str,
     /// What stands behind `gently help`; empty for all of it.
     pub words: String,

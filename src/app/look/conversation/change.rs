@@ -19,7 +19,7 @@ use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::session::resume_or_open;
 use crate::store::ReadStore;
 
-use super::find::conversation;
+use super::conversation;
 use super::list::{ListedConversation, listed, row_of};
 
 /// A title as it is recorded: what stands around it is none of it.
@@ -165,20 +165,34 @@ async fn give_title(
     Ok(removed)
 }
 
+/// A conversation that was put into a project, or into none.
+pub struct MovedConversation {
+    /// The conversation as it is now.
+    pub of: ListedConversation,
+    /// Whether it was elsewhere: else nothing is recorded.
+    pub is_moved: bool,
+}
+
 /// Puts a conversation into a project, or into none.
 pub async fn move_to(
     opened: &OpenHome,
     id: &str,
     project: &str,
-) -> Result<ListedConversation, OpenHomeError> {
+) -> Result<MovedConversation, OpenHomeError> {
     let key = opened.authorize().await?;
     let row = meant(opened, id)?;
     let target = match project.trim().eq_ignore_ascii_case(NO_PROJECT) {
         true => None,
         false => Some(project::find_open(&opened.store, project)?.row.id),
     };
-    put_into(opened, key, row.thread, target.as_deref()).await?;
-    after(opened, row.thread)
+    let is_moved = row.project != target;
+    if is_moved {
+        put_into(opened, key, row.thread, target.as_deref()).await?;
+    }
+    Ok(MovedConversation {
+        of: after(opened, row.thread)?,
+        is_moved,
+    })
 }
 
 /// Records in which project a conversation is.

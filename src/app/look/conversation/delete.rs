@@ -12,7 +12,7 @@ use crate::recorder::{ErasureResult, waited_for};
 use crate::store::ReadStore;
 
 use super::change::give_state;
-use super::find::conversation;
+use super::conversation;
 use super::list::{ListedConversation, listed, row_of};
 
 /// What deleting would do: looked up, and nothing done yet.

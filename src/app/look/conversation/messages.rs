@@ -19,7 +19,7 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, MessagePage, MessageRow, ReadStore, SessionRow, StoreError};
 
-use super::find::conversation;
+use super::conversation;
 use super::list::{ListedConversation, listed, of_another, read};
 
 /// Messages that are read at once when all are.

@@ -4,7 +4,6 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `title` | what a conversation is called |
-//! | `find` | which one somebody means |
 //! | `list` | the page of a list |
 //! | `messages` | a page of what was said in one |
 //! | `change` | beginning one, a title, a project, the archive: one artifact each |
@@ -13,15 +12,16 @@
 
 mod change;
 mod delete;
-mod find;
 mod list;
 mod messages;
 mod standing;
 mod title;
 
-pub use change::{TitledConversation, archive, begin, check_begin, move_to, rename, restore};
+pub use crate::app::find::conversation::conversation;
+pub use change::{
+    MovedConversation, TitledConversation, archive, begin, check_begin, move_to, rename, restore,
+};
 pub use delete::{ConversationDeletion, DeletionResult, delete, plan as plan_deletion};
-pub use find::conversation;
 pub use list::{ConversationList, ListRequest, ListedConversation, list, listed};
 pub use messages::{
     AnswerEvidence, ConversationPage, Message, MissingText, PageRequest, export, messages,

@@ -14,7 +14,7 @@ use crate::recorder::{resumable, thread_id};
 use crate::store::{ReadStore, SessionRow, StoreError};
 
 use super::change::put_into;
-use super::find::conversation;
+use super::conversation;
 use super::list::row_of;
 use super::title::{ConversationTitle, TitleSource, title_of};
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value;
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::app::prove::share::page;
 use crate::record::bitcoin::block::{Header, Network};
 use crate::record::ledger::commitment::{Role, TextOpening};
-use crate::record::ledger::opening::{MAX_FILE, OpeningFile};
+use crate::record::ledger::opening::{MAX_FILE, OpeningFault, OpeningFile};
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
 use crate::record::tree::witness_policy::WitnessPolicy;
@@ -113,14 +114,17 @@ struct CheckInput {
 fn read(request: &CheckRequest) -> Result<CheckInput, String> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_PAGE as u64);
-    let bytes = bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?;
+    let bytes = bytes.map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no file {place} here"),
+        _ => format!("{place}: {e}; an opening file is wanted"),
+    })?;
     let (bytes, page) = match in_page(&bytes) {
         None => (bytes, None),
         Some(Ok((file, origin))) => (file, Some(origin)),
         Some(Err(why)) => return Err(format!("{place} is a page, and {why}")),
     };
     let file = OpeningFile::parse(&bytes);
-    let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
+    let file = file.map_err(|fault| format!("{place} is {}", what_it_is(&bytes, &fault)))?;
     let told = |e: TargetError| e.to_string();
     let pinned = request
         .signers
@@ -152,6 +156,37 @@ fn read(request: &CheckRequest) -> Result<CheckInput, String> {
         policy,
         chain,
     })
+}
+
+/// What bytes are that are no opening file, and what is wanted instead.
+fn what_it_is(bytes: &[u8], fault: &OpeningFault) -> String {
+    const WANTED: &str = "gently check takes what gently share or gently audit open wrote, a .json file or its \
+                          .html page";
+    let text = std::str::from_utf8(bytes);
+    let value = text
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let has = |key| value.as_ref().is_some_and(|value| value.get(key).is_some());
+    let what = match (text, &value) {
+        _ if bytes.is_empty() => "an empty file",
+        (Err(_), _) => "no text",
+        (Ok(text), None) if text.trim_start().starts_with('{') => {
+            return format!(
+                "no opening file: it is cut off, or it was changed ({fault}); {WANTED}"
+            );
+        }
+        (Ok(_), None) => "a text",
+        (Ok(_), Some(_)) if has("openings") => {
+            return format!("no opening file as gently writes one: {fault}");
+        }
+        (Ok(_), Some(_)) if has("messages") && has("conversation") => {
+            return format!(
+                "what gently conversation export wrote, which proves nothing by itself, and no opening file; {WANTED}"
+            );
+        }
+        (Ok(_), Some(_)) => "JSON of another kind",
+    };
+    format!("{what}, and no opening file; {WANTED}")
 }
 
 /// Most bytes of a page: its file in base64, and what stands around.

@@ -25,7 +25,7 @@ pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
     let done = if args.dry_run {
         losses(&root).map(|lost| show_losses(&lost, json))
     } else {
-        rebuild(&root).map(|result| show(&result, json))
+        rebuild(&root).map(|result| show(&result, args.verbose, json))
     };
     match done {
         Ok(code) => Ok(code),
@@ -48,7 +48,7 @@ fn show_losses(lost: &MissingParts, json: bool) -> u8 {
     code.max(present(json, || LossesView::of(lost, code), text))
 }
 
-fn show(result: &RebuildResult, json: bool) -> u8 {
+fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
     match &result.signature {
         RebuiltSignature::Signed => {}
         RebuiltSignature::Restored => say(
@@ -65,7 +65,7 @@ fn show(result: &RebuildResult, json: bool) -> u8 {
         NEGATIVE
     };
     let view = || RebuildView::of(result, code);
-    present(json, view, || joined(&told(result)));
+    present(json, view, || joined(&told(result, verbose)));
     if result.rebuilt.lost.repository {
         say(NOTES);
     }
@@ -77,7 +77,7 @@ const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witn
                      from where they were published: git -C LEDGER fetch REMOTE 'refs/notes/*:refs/notes/*'; hooks: \
                      gently hook install LEDGER";
 
-fn told(result: &RebuildResult) -> Vec<String> {
+fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
     let RebuildOutcome {
         lost,
         recover,
@@ -96,6 +96,10 @@ fn told(result: &RebuildResult) -> Vec<String> {
             "on record: recover, applied:{} (log line {number})",
             lost.count()
         ));
+    }
+    if holds(&result.report) && !verbose {
+        lines.push("checked, and all of it holds together; -v says what that rests on".to_owned());
+        return lines;
     }
     lines.push(format!(
         "{count} lines, {commits} commits, head {}…; checked:",

@@ -1,13 +1,12 @@
-//! Which conversation somebody means: the first digits of its id, its title, `last`, or what was asked
-//! in it. Of a title a beginning is enough that no other one has.
+//! Which conversation somebody means: the first digits of its id, its title, `last`, what was asked in
+//! it, or the session in which that was. Of a title a beginning is enough that no other one has.
 
-use crate::app::find::{self, IdKind, short_thread};
+use super::{FindError, IdForm, IdKind, is_digits, short_thread};
 use crate::app::home::open::OpenHomeError;
+use crate::app::look::conversation::title_of;
 use crate::record::ledger::conversation::{ConversationRow, ConversationState, LAST};
 use crate::record::unseen::spelled_on_a_line;
-use crate::store::{ConversationFilter, ReadStore, StoreError, ThreadRow};
-
-use super::title::title_of;
+use crate::store::{ConversationFilter, ReadStore, SessionRow, StoreError, ThreadRow};
 
 /// How many that a text could mean are named.
 const NAMED: u32 = 8;
@@ -30,12 +29,16 @@ pub fn conversation(
         return last(store, project);
     }
     let mut found = by_id(store, typed)?;
-    if found.is_empty() {
-        found = store.conversations_titled(typed, NAMED)?;
+    if found.is_empty() || typed.len() < DIGITS {
+        // So few digits were never printed: of what else begins so, nothing is guessed.
+        for row in of_session(store, typed)? {
+            if found.iter().all(|known| known.thread != row.thread) {
+                found.push(row);
+            }
+        }
     }
     if found.is_empty() {
-        let is_meant = |title: &str| title == typed || title.strip_suffix('…') == Some(typed);
-        found = by_question(store, &is_meant)?;
+        found = by_title(store, typed)?;
     }
     if found.is_empty() {
         found.extend(around(store, typed)?);
@@ -46,6 +49,19 @@ pub fn conversation(
     match found.len() {
         0 => Err(unknown(store, typed)),
         1 => found.pop().ok_or_else(|| unknown(store, typed)),
+        _ => Err(several(store, typed, &found)?.into()),
+    }
+}
+
+/// The conversation that has this title, or the only one whose title begins so.
+pub(super) fn titled(store: &ReadStore, text: &str) -> Result<Option<ConversationRow>, FindError> {
+    let typed = text.trim();
+    let mut found = by_title(store, typed)?;
+    if found.is_empty() {
+        found = by_beginning(store, typed)?;
+    }
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
         _ => Err(several(store, typed, &found)?),
     }
 }
@@ -67,9 +83,7 @@ fn last(store: &ReadStore, project: Option<&str>) -> Result<ConversationRow, Ope
 
 fn by_id(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreError> {
     let digits = typed.trim_end_matches('…').to_ascii_lowercase();
-    let is_id = digits.starts_with(|c: char| c.is_ascii_hexdigit())
-        && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if !is_id {
+    if !is_digits(&digits) {
         return Ok(Vec::new());
     }
     let mut threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
@@ -81,6 +95,37 @@ fn by_id(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreEr
         .into_iter()
         .map(|thread| store.conversation(thread.thread));
     rows.filter_map(Result::transpose).collect()
+}
+
+/// Those in which something was asked in the session that a text names, or in the sessions that begin so.
+fn of_session(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, FindError> {
+    let Some(IdForm::Digits(digits)) = IdForm::read(typed) else {
+        return Ok(Vec::new());
+    };
+    let mut sessions: Vec<SessionRow> = store.like(&digits, NAMED)?;
+    if digits.len() >= DIGITS {
+        sessions.truncate(1);
+    }
+    let mut threads = Vec::new();
+    for session in sessions {
+        threads.extend(store.threads_asked_in(session.uuid, NAMED)?);
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    let rows = threads.into_iter().map(|thread| store.conversation(thread));
+    Ok(rows
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?)
+}
+
+/// Those that are called exactly so, with the beginning of their first question for a title too.
+fn by_title(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreError> {
+    let titled = store.conversations_titled(typed, NAMED)?;
+    if !titled.is_empty() {
+        return Ok(titled);
+    }
+    let is_meant = |title: &str| title == typed || title.strip_suffix('…') == Some(typed);
+    by_question(store, &is_meant)
 }
 
 /// Those that are listed by the beginning of their first question, where that fits.
@@ -103,7 +148,7 @@ fn by_question(
 
 /// The one in which what was typed stands: an exchange, or a part of it.
 fn around(store: &ReadStore, typed: &str) -> Result<Option<ConversationRow>, OpenHomeError> {
-    let exchange = match find::exchange(store, typed) {
+    let exchange = match super::exchange(store, typed) {
         Ok(exchange) => exchange,
         Err(error) if error.is_nothing() => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -139,10 +184,10 @@ fn by_beginning(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, 
 /// That no conversation is called so, and what else is.
 fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
     let shown = spelled_on_a_line(typed);
-    let other = find::any(store, typed).ok();
+    let other = super::any(store, typed).ok();
     OpenHomeError::Refused(match other.map(|meant| meant.kind) {
         Some(kind @ IdKind::Session) => format!(
-            "'{shown}' is {}, and no conversation: {}; of a question in it, such as {shown}/1, the conversation is known",
+            "'{shown}' is {} in which nothing was asked, and no conversation: {}",
             kind.called(),
             kind.shown_by(&shown)
         ),
@@ -163,16 +208,14 @@ fn several(
     store: &ReadStore,
     typed: &str,
     found: &[ConversationRow],
-) -> Result<OpenHomeError, StoreError> {
+) -> Result<FindError, StoreError> {
     let named = found.iter().map(|row| {
         let id = short_thread(store, row.thread)?;
         let title = spelled_on_a_line(&title_of(store, row)?.shown());
         Ok(format!("{id} \"{title}\" ({} asked)", row.turns))
     });
-    let named: Vec<String> = named.collect::<Result<_, StoreError>>()?;
-    Ok(OpenHomeError::Refused(format!(
-        "'{}' could be any of: {}; say which by its id",
-        spelled_on_a_line(typed),
-        named.join(", ")
-    )))
+    Ok(FindError::Several {
+        text: spelled_on_a_line(typed),
+        could_be: named.collect::<Result<_, StoreError>>()?,
+    })
 }

@@ -1,0 +1,222 @@
+//! What is said where a command is known and its arguments don't fit: what is missing or too much,
+//! an example that can be copied, and where more stands.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+
+use super::meant::TypedPath;
+use super::{examples_of, program};
+use crate::app::words::nearest;
+use crate::cli::screen::{beginning, quiet};
+
+/// So much of a word is repeated.
+const EXCERPT: usize = 60;
+
+/// What is wrong with the arguments of a command, with the next step; none of an error that says it
+/// better itself. With `can_quote` what was typed is repeated.
+pub fn answer(
+    mut root: Command,
+    args: &[OsString],
+    error: &clap::Error,
+    can_quote: bool,
+) -> Option<String> {
+    // Arguments have names to be printed by once they are built.
+    root.build();
+    let TypedPath { command, path, .. } = TypedPath::of(&root, args);
+    let called = match path.as_slice() {
+        [] => "gently".to_owned(),
+        path => format!("'{}'", path.join(" ")),
+    };
+    let of = Mistyped {
+        command,
+        called: &called,
+        error,
+        can_quote,
+    };
+    let mut lines = of.said()?;
+    if let Some((typed, _)) = of.example(examples_of(&path.join(" "))) {
+        lines.push("  for example:".to_owned());
+        let own = typed.strip_prefix("gently").map(|rest| program() + rest);
+        lines.push(format!("    {}", own.as_deref().unwrap_or(typed)));
+    }
+    let words = path.join(" ");
+    lines.push(
+        format!("  more: {} help {words}", program())
+            .trim_end()
+            .to_owned(),
+    );
+    Some(format!("error: {}", lines.join("\n")))
+}
+
+/// Arguments that don't fit their command.
+struct Mistyped<'a> {
+    command: &'a Command,
+    /// `'conversation export'`.
+    called: &'a str,
+    error: &'a clap::Error,
+    can_quote: bool,
+}
+
+impl Mistyped<'_> {
+    /// What is wrong, and below it what an argument is, if one is missing.
+    fn said(&self) -> Option<Vec<String>> {
+        match self.error.kind() {
+            ErrorKind::MissingRequiredArgument => self.missing(),
+            ErrorKind::UnknownArgument => self.unknown().map(|line| vec![line]),
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::NoEquals => {
+                self.unfit()
+            }
+            ErrorKind::ArgumentConflict => self.conflict().map(|line| vec![line]),
+            ErrorKind::TooManyValues | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+                let line = format!("{} takes another number of values", self.argument()?);
+                Some(vec![line])
+            }
+            _ => None,
+        }
+    }
+
+    /// The example that has the option which is wrong, or the first one.
+    fn example<'e>(
+        &self,
+        all: &'e [(&'static str, &'static str)],
+    ) -> Option<&'e (&'static str, &'static str)> {
+        let named = self.text(ContextKind::InvalidArg).unwrap_or_default();
+        let option = named.split([' ', '=']).next().unwrap_or_default();
+        let has = |(typed, _): &&(&str, &str)| typed.split(' ').any(|word| word == option);
+        let is_option = option.starts_with("--");
+        all.iter().find(has).filter(|_| is_option).or(all.first())
+    }
+
+    fn missing(&self) -> Option<Vec<String>> {
+        let missing: Vec<&str> = match self.error.get(ContextKind::InvalidArg)? {
+            ContextValue::Strings(names) => names.iter().map(String::as_str).collect(),
+            ContextValue::String(name) => vec![name],
+            _ => return None,
+        };
+        let mut names: Vec<String> = missing.iter().map(|name| plain(name)).collect();
+        // As they are typed: options stand behind.
+        names.sort_by_key(|name| name.starts_with('-'));
+        let (last, before) = names.split_last()?;
+        let all = match before {
+            [] => last.clone(),
+            some => format!("{} and {last}", some.join(", ")),
+        };
+        let mut lines = vec![format!("{} needs {all}", self.called)];
+        if let [one] = missing.as_slice() {
+            lines.extend(self.described(one).map(|what| format!("  {last}: {what}")));
+        }
+        Some(lines)
+    }
+
+    fn unknown(&self) -> Option<String> {
+        let typed = self.text(ContextKind::InvalidArg)?;
+        let shown = self.repeated(typed);
+        if !typed.starts_with('-') {
+            let takes = self.command.get_positionals().count();
+            return Some(match takes {
+                0 => format!("nothing stands behind {}, and here is {shown}", self.called),
+                _ => format!(
+                    "{shown} is one word too many for {}: put words that belong together in quotes",
+                    self.called
+                ),
+            });
+        }
+        let suggested = self.text(ContextKind::SuggestedArg).map(str::to_owned);
+        let near = suggested.or_else(|| {
+            let names = self.command.get_arguments().filter_map(Arg::get_long);
+            let near = nearest(typed.trim_start_matches('-'), names);
+            near.map(|name| format!("--{name}"))
+        });
+        let near = near.map(|near| format!("; did you mean {near}?"));
+        Some(format!(
+            "{} has no option {shown}{}",
+            self.called,
+            near.unwrap_or_default()
+        ))
+    }
+
+    fn unfit(&self) -> Option<Vec<String>> {
+        let argument = self.argument()?;
+        let value = self.text(ContextKind::InvalidValue).unwrap_or_default();
+        let allowed = match self.error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(names)) => names.join(", "),
+            _ => String::new(),
+        };
+        let why = match (self.error.source(), allowed.as_str()) {
+            (Some(why), _) => format!(": {}", quiet(&why.to_string())),
+            (None, "") => String::new(),
+            (None, allowed) => format!(": it takes {allowed}"),
+        };
+        if value.is_empty() {
+            let of = self.text(ContextKind::InvalidArg).unwrap_or_default();
+            let mut lines = vec![format!("{argument} needs a value{why}")];
+            lines.extend(self.described(of).map(|what| format!("  {what}")));
+            return Some(lines);
+        }
+        let shown = self.repeated(value);
+        Some(vec![format!("{shown} does not fit {argument}{why}")])
+    }
+
+    fn conflict(&self) -> Option<String> {
+        let one = self.argument()?;
+        let other = match self.error.get(ContextKind::PriorArg)? {
+            ContextValue::String(name) => plain(name),
+            ContextValue::Strings(names) => {
+                let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+                names.join(" and ")
+            }
+            _ => return None,
+        };
+        Some(match one == other {
+            true => format!("{one} can be given once only"),
+            false => format!("{one} and {other} don't go together: give one of them"),
+        })
+    }
+
+    fn argument(&self) -> Option<String> {
+        self.text(ContextKind::InvalidArg).map(plain)
+    }
+
+    fn text(&self, kind: ContextKind) -> Option<&str> {
+        match self.error.get(kind)? {
+            ContextValue::String(text) => Some(text),
+            ContextValue::Strings(texts) => texts.first().map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// A word that was typed, in quotes.
+    fn repeated(&self, typed: &str) -> String {
+        match self.can_quote {
+            true => format!("'{}'", beginning(&quiet(typed), EXCERPT)),
+            false => "what was typed".to_owned(),
+        }
+    }
+
+    /// What an argument is, by how the parser names it: `<ID>`, `--out <FILE>`.
+    fn described(&self, named: &str) -> Option<String> {
+        let named = named.trim_end_matches("...");
+        let is_it = |arg: &&Arg| arg.to_string().trim_end_matches("...") == named;
+        let arg = self.command.get_arguments().find(is_it)?;
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let values: Vec<String> = arg
+            .get_possible_values()
+            .iter()
+            .map(|value| value.get_name().to_owned())
+            .collect();
+        match (help.is_empty(), values.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(help),
+            (true, false) => Some(values.join(", ")),
+            (false, false) => Some(format!("{help}: {}", values.join(", "))),
+        }
+    }
+}
+
+/// An argument as a person is told of it: `ID`, `--out FILE`.
+fn plain(named: &str) -> String {
+    quiet(&named.replace(['<', '>'], ""))
+}
