@@ -124,10 +124,12 @@ fn width(line: &str) -> usize {
 pub fn without_tabs(line: &str) -> String {
     let mut parts = line.split('\t');
     let mut out = parts.next().unwrap_or_default().to_owned();
+    let mut at = display_width(&out);
     for part in parts {
-        let at = display_width(&out);
-        out.push_str(&" ".repeat(TAB - at % TAB));
+        let blanks = TAB - at % TAB;
+        out.push_str(&" ".repeat(blanks));
         out.push_str(part);
+        at += blanks + display_width(part);
     }
     out
 }
