@@ -117,7 +117,7 @@ impl ReadStore {
 
     /// Up to `most` exchanges whose prompts were recorded behind a line, the newest first.
     pub fn exchanges_behind(&self, line: u64, most: u32) -> Result<Vec<ExchangeRow>, StoreError> {
-        let rest = "WHERE prompt_line > ?1 ORDER BY rowid DESC LIMIT ?2";
+        let rest = "WHERE prompt_line > ?1 ORDER BY prompt_line DESC LIMIT ?2";
         self.rows(rest, values![line, most])
     }
 

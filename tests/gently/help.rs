@@ -479,6 +479,11 @@ fn what_is_missing_is_said_with_an_example() {
             "gently conversation rename ",
         ),
         (
+            &["audit", "open"],
+            "'audit open' needs ID or --artifact ID",
+            "gently audit open ",
+        ),
+        (
             &["completions"],
             "'completions' needs SHELL",
             "gently completions ",

@@ -218,5 +218,5 @@ impl Mistyped<'_> {
 
 /// An argument as a person is told of it: `ID`, `--out FILE`.
 fn plain(named: &str) -> String {
-    quiet(&named.replace(['<', '>'], ""))
+    quiet(&named.replace(['<', '>'], "").replace('|', " or "))
 }
