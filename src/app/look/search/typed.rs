@@ -280,13 +280,13 @@ fn tokens(line: &str) -> Vec<TypedToken> {
                 (text, after, false)
             }
         };
-        let beginning = text
-            .strip_suffix('*')
-            .filter(|text| !is_phrase && has_words(text));
         let token = TypedToken {
-            term: SearchTerm {
-                text: beginning.unwrap_or(text).to_owned(),
-                is_beginning: beginning.is_some(),
+            term: match is_phrase {
+                true => SearchTerm {
+                    text: text.to_owned(),
+                    is_beginning: false,
+                },
+                false => term(text),
             },
             is_negated,
             is_or: !is_phrase && !is_negated && text == OR,
@@ -305,7 +305,8 @@ fn begins_with_space(text: &str) -> bool {
 
 /// A word or phrase that stands by itself.
 fn term(text: &str) -> SearchTerm {
-    let beginning = text.strip_suffix('*').filter(|text| has_words(text));
+    let stem = text.trim_end_matches('*');
+    let beginning = (stem.len() < text.len() && has_words(stem)).then_some(stem);
     SearchTerm {
         text: beginning.unwrap_or(text).to_owned(),
         is_beginning: beginning.is_some(),
@@ -344,6 +345,7 @@ mod tests {
             (r#""web server" port"#, r#""web server"0&"port"0-"#),
             (r#""web server"#, r#""web server"0-"#),
             ("polic*", r#""polic"1-"#),
+            ("polic**", r#""polic"1-"#),
             ("nginx -apache", r#""nginx"0-"apache"0"#),
             (r#"nginx -"web server""#, r#""nginx"0-"web server"0"#),
             ("a OR b c", r#""a"0|"b"0&"c"0-"#),
