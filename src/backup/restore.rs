@@ -11,7 +11,7 @@ use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// The largest manifest that is read; ours has some 250 bytes.
 const MAX_MANIFEST: u64 = 16 * 1024;
@@ -246,7 +246,13 @@ fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, Back
             head.lines, manifest.lines
         )));
     }
-    Ok(store.integrity()?)
+    match store.integrity() {
+        // A search index is made again; that is no reason to be without the backup.
+        Err(StoreError::Altered { reason, .. }) => Ok(format!(
+            "with a damaged search index, which gently audit rebuild makes again (SQLite: {reason})"
+        )),
+        words => Ok(words?),
+    }
 }
 
 /// A folder that goes away again unless it was renamed.

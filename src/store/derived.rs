@@ -26,8 +26,6 @@ use super::{ArtifactFilter, SettingStateRow, StoreError};
 
 /// What is being done, for an error.
 const AGAIN: &str = "make derived rows again";
-/// Both indexes.
-const INDEXES: [SearchIndex; 2] = [SearchIndex::Items, SearchIndex::Turns];
 
 /// How much of what is derived is not as it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -250,7 +248,7 @@ impl ReadStore {
         let rows = DerivedRows::of(self)?;
         let erased = rows.erased.symmetric_difference(&rows.noted_erased);
         let mut indexed = 0;
-        for index in INDEXES {
+        for index in SearchIndex::ALL {
             indexed += self.driver.count_search_faults(index)?;
         }
         Ok(DerivedFaults {
@@ -313,7 +311,7 @@ impl WriteStore {
     /// Makes the indexes again that differ from their texts. What was taken out may be words of a text
     /// that is erased, so what stands beside the database file is emptied afterwards.
     fn derive_indexes(&self, of_other_words: &[SearchIndex]) -> Result<(), StoreError> {
-        for index in INDEXES {
+        for index in SearchIndex::ALL {
             if of_other_words.contains(&index) || self.driver.count_search_faults(index)? > 0 {
                 self.driver.index_again(index)?;
                 self.must_scrub()?;
@@ -333,7 +331,7 @@ impl Store {
     /// With the indexes whose words are not those of their texts.
     fn faults_and_indexes(&self) -> Result<(DerivedFaults, Vec<SearchIndex>), StoreError> {
         let (mut faults, mut others) = (self.derived_faults()?, Vec::new());
-        for index in INDEXES {
+        for index in SearchIndex::ALL {
             if self.driver.has_words_of_texts(index)? {
                 continue;
             }

@@ -70,6 +70,11 @@ pub enum SearchIndex {
     Turns,
 }
 
+impl SearchIndex {
+    /// Both.
+    pub const ALL: [SearchIndex; 2] = [SearchIndex::Items, SearchIndex::Turns];
+}
+
 /// Which texts are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'a> {
@@ -188,6 +193,9 @@ pub trait Driver: Send {
     fn has_words_of_texts(&self, index: SearchIndex) -> Result<bool, StoreError>;
     /// Takes all words out of an index, and puts in those of the texts that are there.
     fn index_again(&self, index: SearchIndex) -> Result<(), StoreError>;
+    /// Writes an index anew from its own words, so that what it kept of others, to find its way by,
+    /// goes.
+    fn rewrite_index(&self, index: SearchIndex) -> Result<(), StoreError>;
 
     /// Where tables, views, indexes and triggers are not those that this build makes.
     fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError>;

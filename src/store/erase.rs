@@ -138,6 +138,22 @@ impl ReadStore {
 }
 
 impl Store {
+    /// Writes the search indexes anew from their own words, where anything was ever erased: the first
+    /// letters of words that are erased go from them. What is written over stands in the write-ahead
+    /// log until [`Store::scrub`].
+    pub fn forget_first_letters(&mut self) -> Result<(), StoreError> {
+        let any = "SELECT EXISTS (SELECT 1 FROM tombstone_id)";
+        if !self.sole("look for what is erased", any, values![])? {
+            return Ok(());
+        }
+        self.transact(&mut |write| {
+            for index in SearchIndex::ALL {
+                write.driver.rewrite_index(index)?;
+            }
+            write.must_scrub()
+        })
+    }
+
     /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader
     /// holds it.
     pub fn scrub(&mut self) -> Result<bool, StoreError> {

@@ -52,7 +52,7 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
     ThreadTurnRow, TurnRow, WitnessState,
 };
-pub use schema::{SchemaDifference, SchemaState};
+pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
 
@@ -80,6 +80,18 @@ pub enum StoreError {
          AUDIT.LOG (SQLite: {reason})"
     )]
     Damaged {
+        /// What was being done.
+        what: &'static str,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// Tables, views or search indexes are not there, or are not as they are made.
+    #[error(
+        "the database is not as gently makes it, so it can't {what}: somebody changed its tables or search indexes by \
+         hand, or the file was cut. What is on record may all be there. `gently audit rebuild` makes again what follows \
+         from it, and names what it can't make; `gently doctor` names all of it first (SQLite: {reason})"
+    )]
+    Altered {
         /// What was being done.
         what: &'static str,
         /// What SQLite said.

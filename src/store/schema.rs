@@ -6,8 +6,37 @@ use super::StoreError;
 use super::access::{ReadStore, Store};
 use crate::record::unseen::spelled_on_a_line;
 
+/// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
+/// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
+const NO_EVIDENCE: [&str; 16] = [
+    "auth_failure",
+    "block",
+    "calendar_state",
+    "continuity_item",
+    "conversation",
+    "home_file",
+    "placeholder",
+    "placeholder_key",
+    "project",
+    "scrub",
+    "setting_state",
+    "setting_tag",
+    "tombstone_id",
+    "tree_mark",
+    "turn_fts_vocab",
+    "witness_state",
+];
+
+/// Whether a table holds nothing by itself.
+pub(super) fn holds_no_evidence(table: &str) -> bool {
+    NO_EVIDENCE.contains(&table)
+}
+
+/// What a difference calls an index of words over texts.
+pub const SEARCH_INDEX: &str = "search index";
+
 /// How a part of a schema differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchemaState {
     /// It is not there.
     Missing,
@@ -17,12 +46,16 @@ pub enum SchemaState {
     Extra,
     /// It is an index, and its entries are not those of its table.
     Unlike,
+    /// It is a search index, and is set otherwise.
+    Settings,
+    /// It holds what gently does not write, and can't be used.
+    Damaged,
 }
 
 /// A part of a schema that is not as this build makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaDifference {
-    /// `table`, `view`, `index` or `trigger`.
+    /// `table`, `view`, `index`, `trigger`, or [`SEARCH_INDEX`].
     pub kind: String,
     /// Its name, as somebody may have chosen it.
     pub name: String,
@@ -31,9 +64,18 @@ pub struct SchemaDifference {
 }
 
 impl SchemaDifference {
-    /// Whether it can be made again, as it holds nothing by itself.
+    /// Whether it can be made again, as it holds nothing by itself. A table that is none of gently's
+    /// is somebody's own.
     pub fn is_mendable(&self) -> bool {
-        matches!(self.kind.as_str(), "view" | "index" | "trigger")
+        match self.kind.as_str() {
+            "table" => holds_no_evidence(&self.name),
+            kind => matches!(kind, "view" | "index" | "trigger" | SEARCH_INDEX),
+        }
+    }
+
+    /// Whether it is a table that is not there, and what was in it can't be made again.
+    pub fn is_lost_evidence(&self) -> bool {
+        self.kind == "table" && self.state == SchemaState::Missing && !self.is_mendable()
     }
 }
 
@@ -45,6 +87,8 @@ impl fmt::Display for SchemaDifference {
             SchemaState::Changed => "is another",
             SchemaState::Extra => "is none of gently's",
             SchemaState::Unlike => "does not hold what its table does",
+            SchemaState::Settings => "has other settings than gently gives it",
+            SchemaState::Damaged => "is damaged",
         };
         let (kind, name) = (&self.kind, spelled_on_a_line(&self.name));
         write!(f, "{} {name} {how}", spelled_on_a_line(kind))
@@ -59,8 +103,9 @@ impl ReadStore {
 }
 
 impl Store {
-    /// Makes views, indexes and triggers as this build makes them, and takes away those that it does
-    /// not; tables stay as they are. Says what was not as it should be.
+    /// Makes all that holds no evidence as this build makes it, search indexes and tables without what
+    /// was in them, and takes away views, indexes and triggers that this build does not make; tables
+    /// of evidence stay as they are. Says what was not as it should be.
     pub fn make_schema_again(&mut self) -> Result<Vec<SchemaDifference>, StoreError> {
         let faults = self.schema_faults()?;
         if faults.iter().any(SchemaDifference::is_mendable) {

@@ -86,6 +86,9 @@ impl ReadStore {
     }
 
     /// The database's own check of its file: its words, `ok` when it is sound.
+    ///
+    /// # Errors
+    /// [`StoreError::Altered`] when a search index alone is damaged.
     pub fn integrity(&self) -> Result<String, StoreError> {
         self.driver.integrity()
     }

@@ -28,6 +28,34 @@ fn an_erased_text_leaves_no_word_whatever_the_index_was_told() {
     assert_eq!(kept, 0);
 }
 
+/// Whoever has something erased has the indexes written anew: in one piece, as they are made then.
+#[test]
+fn an_erasing_leaves_an_index_in_one_piece() {
+    let person = Person::new();
+    for question in [
+        "Where is the quetzalcoatl?",
+        "And the wombat?",
+        "And the axolotl?",
+    ] {
+        person.ask(question);
+    }
+    let pieces = || -> u32 {
+        let sql = "SELECT count(DISTINCT id >> 37) FROM turn_fts_data WHERE id > 10";
+        person
+            .database()
+            .query_row(sql, [], |row| row.get(0))
+            .unwrap()
+    };
+    assert!(pieces() > 1);
+    let erased = person
+        .gently(&["erase", "last", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!((&erased["letters_stay"], pieces()), (&json!(false), 1));
+    let found = person.gently(&["search", "quetzalcoatl", "--count"]);
+    assert!(found.exits(0).out.contains('1'));
+}
+
 #[test]
 fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
     let person = Person::new();

@@ -387,6 +387,13 @@ pub async fn erase(
         all.contexts.extend(erased.contexts);
         all.scrubbed = erased.scrubbed;
     }
+    if !all.exchanges.is_empty() || !all.artifacts.is_empty() {
+        match opened.recorder.forget_first_letters() {
+            Ok(Some(scrubbed)) => all.scrubbed = scrubbed,
+            // What was asked for is done and on record, whatever came of this.
+            Ok(None) | Err(_) => all.letters_stay = true,
+        }
+    }
     let place = |id: &Uuid| plan.contexts.iter().position(|one| one.exchange == *id);
     all.contexts.sort_by_key(place);
     all.contexts.dedup();

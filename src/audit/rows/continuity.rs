@@ -60,10 +60,12 @@ impl RowCheck<'_> {
             let expected = match (row.artifact_type.as_str(), &bundle) {
                 ("kernel", _) => Some(rows.session.kernel_hash),
                 (TURN, _) => self.turn_hash(row)?,
-                (kind, _) if ON_RECORD.contains(&kind) => self
-                    .rows(self.store.item(&row.artifact_id))?
-                    .flatten()
-                    .map(|item| item.hash),
+                (kind, _) if ON_RECORD.contains(&kind) => {
+                    match self.rows(self.store.item(&row.artifact_id))? {
+                        Some(item) => item.map(|item| item.hash),
+                        None => continue,
+                    }
+                }
                 // Nothing says what it was: it was never kept.
                 (_, None) if rows.exchange.not_kept.is_some() => continue,
                 // Erased with the bundle.

@@ -101,6 +101,10 @@ pub(crate) struct RowCheck<'c> {
     pub counts: DatabaseCounts,
     /// Turns that exchanges refer to and that are there.
     pub turns: u64,
+    /// What of the database is not as gently makes it, in words.
+    schema: Vec<String>,
+    /// Whether all that is missing of it holds no evidence, and a rebuild makes it again.
+    is_made_again: bool,
 }
 
 /// A row that is otherwise than log or ledger say.
@@ -127,6 +131,8 @@ impl<'c> RowCheck<'c> {
             policies: ContentPolicies::default(),
             counts: DatabaseCounts::default(),
             turns: 0,
+            schema: Vec::new(),
+            is_made_again: false,
         }
     }
 
@@ -144,8 +150,13 @@ impl<'c> RowCheck<'c> {
         self.ledger
             .progress
             .begin(stage, exchanges.unwrap_or_default());
+        let faults = self.rows(self.store.schema_faults())?.unwrap_or_default();
+        self.schema = faults.iter().map(ToString::to_string).collect();
+        self.is_made_again =
+            !faults.is_empty() && !faults.iter().any(|fault| fault.is_lost_evidence());
         let Some(head) = self.rows(self.store.head())? else {
-            return Ok(None);
+            let is_told = !self.schema.is_empty();
+            return Ok(is_told.then(|| self.summary(None)));
         };
         let genesis = self.rows(self.store.genesis())?;
         self.read_tombstones()?;
@@ -192,15 +203,18 @@ impl<'c> RowCheck<'c> {
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;
         let search = self.check_search()?;
-        let schema = self.rows(self.store.schema_faults())?.unwrap_or_default();
         self.check_threads()?;
-        Ok(Some(DatabaseSummary {
+        Ok(Some(self.summary(search)))
+    }
+
+    fn summary(self, search: Option<Vec<String>>) -> DatabaseSummary {
+        DatabaseSummary {
             words: self.counts.to_string(),
             erased: self.counts.erased,
             not_kept: self.counts.not_kept,
             search,
-            schema: schema.iter().map(ToString::to_string).collect(),
-        }))
+            schema: self.schema,
+        }
     }
 
     /// A row that can't be read as what its columns promise is a finding; a locked database is an
@@ -219,6 +233,8 @@ impl<'c> RowCheck<'c> {
                 self.fault(None, place, expected, actual);
                 Ok(None)
             }
+            // What is said of the schema says it, and that a rebuild makes it readable again.
+            Err(StoreError::Altered { .. }) if self.is_made_again => Ok(None),
             Err(error) => {
                 self.findings
                     .inconsistent(None, "database", "readable rows", error.to_string());

@@ -54,17 +54,27 @@ fn no_target() -> String {
 }
 
 fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
+    say_what_is_left(erased);
+    Ok(view_or_words(
+        json,
+        || ErasureView::of(erased),
+        || show_erased(erased, names),
+    ))
+}
+
+/// What of erased words may still be found in the home, and until when.
+pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) {
     if !erased.scrubbed {
         say(
             "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
              without it",
         );
     }
-    Ok(view_or_words(
-        json,
-        || ErasureView::of(erased),
-        || show_erased(erased, names),
-    ))
+    if erased.letters_stay {
+        say(
+            "first letters of erased words may stand in a search index until it is written anew: gently audit rebuild",
+        );
+    }
 }
 
 fn show_erased(erased: &ErasureResult, names: &ErasedNames) -> u8 {

@@ -26,7 +26,11 @@ use crate::view::look::conversation::{
     TitledConversationView, given_up, still_waiting,
 };
 
+<<<<<<< HEAD
 use super::{below_row, zone_line};
+=======
+use crate::cli::keep::erase::say_what_is_left;
+>>>>>>> w-seventeen
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
@@ -511,12 +515,7 @@ async fn erase_all(
         return Ok(could_not(&why, json));
     }
     let result = delete(&opened, &planned, reason.unwrap_or("asked for")).await?;
-    if !result.erased.scrubbed {
-        say(
-            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
-             without it",
-        );
-    }
+    say_what_is_left(&result.erased);
     let text = || {
         let short = &result.conversation.short;
         let mut lines = vec![match result.erased.exchanges.len() {

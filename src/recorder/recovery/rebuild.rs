@@ -17,7 +17,8 @@
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
 //! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
-//! | a view, an index or a trigger that is not as this build makes it | made again, one too many is taken away |
+//! | a view, an index, a trigger, a search index or a table without evidence that is not as this build makes it | made again, a view, an index or a trigger too many is taken away |
+//! | a table of evidence that is missing | refused: nothing else holds what was in it |
 //! | anything else | refused: [`Contradiction`] |
 
 use std::path::{Path, PathBuf};
@@ -119,6 +120,8 @@ pub struct RebuildOutcome {
 struct LockedHome<'a> {
     paths: &'a Paths,
     store: Store,
+    /// What of its schema is not as this build makes it.
+    schema: Vec<SchemaDifference>,
     head: LedgerHead,
     _lock: WriterLock,
 }
@@ -127,10 +130,15 @@ impl<'a> LockedHome<'a> {
     fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
         let store = Store::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+        let schema = store.schema_faults()?;
+        if let Some(lost) = lost_evidence(&schema) {
+            return Err(lost.into());
+        }
         let head = store.head()?;
         Ok(LockedHome {
             paths,
             store,
+            schema,
             head,
             _lock: lock,
         })
@@ -176,11 +184,10 @@ impl<'a> LockedHome<'a> {
 pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
     let home = LockedHome::open(paths)?;
     let (log, ledger) = home.look()?;
-    let schema = home.store.schema_faults()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
-        derived: derived_unless(!schema.is_empty(), home.store.all_derived_faults())?,
-        schema,
+        derived: derived_unless(!home.schema.is_empty(), home.store.all_derived_faults())?,
+        schema: home.schema.clone(),
         ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
@@ -188,14 +195,29 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
     Ok(lost)
 }
 
-/// What of derived rows is not as it should be; where views are others (`is_another`) it need not be
-/// readable before those are made again.
+/// Why nothing is rebuilt from a database that lacks what is evidence.
+fn lost_evidence(schema: &[SchemaDifference]) -> Option<Contradiction> {
+    let lost = schema.iter().filter(|fault| fault.is_lost_evidence());
+    let lost: Vec<&str> = lost.map(|fault| fault.name.as_str()).collect();
+    (!lost.is_empty()).then(|| Contradiction {
+        place: format!("the tables of evidence, {}", lost.join(", ")),
+        database: "nothing, as it has no such table any more".to_owned(),
+        holder: "the program",
+        found: "what was in them stood there alone, and can't be made again".to_owned(),
+        next: database_is_wrong(),
+    })
+}
+
+/// What of derived rows is not as it should be; where the schema is another (`is_another`) it need not
+/// be readable before that is made again.
 fn derived_unless(
     is_another: bool,
     faults: Result<DerivedFaults, StoreError>,
 ) -> Result<DerivedFaults, StoreError> {
     match faults {
-        Err(StoreError::Query { .. }) if is_another => Ok(DerivedFaults::default()),
+        Err(StoreError::Query { .. } | StoreError::Altered { .. }) if is_another => {
+            Ok(DerivedFaults::default())
+        }
         faults => faults,
     }
 }
@@ -220,6 +242,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     }
     lost.schema = home.store.make_schema_again()?;
     lost.derived = home.store.derive_again()?;
+    home.store.forget_first_letters()?;
     erase::finish(&mut home.store)?;
     let applied = apply::all_applied(&home.head);
     if home.head.applied != applied {

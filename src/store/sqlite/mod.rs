@@ -2,6 +2,7 @@
 
 mod beginnings;
 mod evidence;
+mod index_faults;
 mod marks;
 mod schema;
 mod search;
@@ -62,14 +63,61 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
                 "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
             ),
         },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged {
-            what,
-            reason: error.to_string(),
-        },
-        _ => StoreError::Query {
-            what,
-            reason: error.to_string(),
-        },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) if !is_of_an_index(&error) => {
+            StoreError::Damaged {
+                what,
+                reason: words(error),
+            }
+        }
+        code => {
+            let reason = words(error);
+            match code == Some(ErrorCode::DatabaseCorrupt) || is_altered(&reason) {
+                true => StoreError::Altered { what, reason },
+                false => StoreError::Query { what, reason },
+            }
+        }
+    }
+}
+
+/// What SQLite said, without our own SQL.
+fn words(error: rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        other => other.to_string(),
+    }
+}
+
+/// Whether it is a virtual table that is damaged, which a search index is.
+fn is_of_an_index(error: &rusqlite::Error) -> bool {
+    let found = error.sqlite_extended_error_code();
+    found == Some(rusqlite::ffi::SQLITE_CORRUPT_VTAB)
+}
+
+/// Whether SQLite says that something is not as the migrations make it: our own statements name
+/// nothing else.
+fn is_altered(reason: &str) -> bool {
+    const SAID: [&str; 10] = [
+        "no such table",
+        "no such column",
+        "no such index",
+        "no such fts5 table",
+        "no such function",
+        "has no column named",
+        "vtable constructor failed",
+        "invalid fts5 file format",
+        "error in view",
+        "is circularly defined",
+    ];
+    // Of a table of ours it would say which; so it says it of what is kept behind a search index.
+    reason == "constraint failed" || SAID.iter().any(|said| reason.contains(said))
+}
+
+/// The same of a statement: what it says of a search index that is damaged.
+fn failed_in(what: &'static str, sql: &str) -> impl Fn(rusqlite::Error) -> StoreError {
+    let is_search = search::INDEX_TABLES.iter().any(|table| sql.contains(table));
+    move |error| match is_search {
+        true => search::index_failed(what)(error),
+        false => failed(what)(error),
     }
 }
 
@@ -376,7 +424,7 @@ impl Driver for Sqlite {
         values: &[SqlValue<'_>],
         each: &mut EachRow<'_>,
     ) -> Result<(), StoreError> {
-        let failed = failed(what);
+        let failed = failed_in(what, sql);
         let mut statement = self.0.prepare_cached(sql).map_err(&failed)?;
         let values = params_from_iter(values);
         let mut rows = statement.query(values).map_err(&failed)?;
@@ -397,7 +445,7 @@ impl Driver for Sqlite {
         self.0
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(params_from_iter(values)))
-            .map_err(failed(what))
+            .map_err(failed_in(what, sql))
     }
 
     fn begin(&self, mode: TransactionMode) -> Result<(), StoreError> {
@@ -501,6 +549,10 @@ impl Driver for Sqlite {
         self.rebuild_words(index)
     }
 
+    fn rewrite_index(&self, index: SearchIndex) -> Result<(), StoreError> {
+        self.rewrite_words(index)
+    }
+
     fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError> {
         Sqlite::schema_faults(self)
     }
@@ -542,7 +594,25 @@ impl Driver for Sqlite {
     }
 
     fn integrity(&self) -> Result<String, StoreError> {
-        self.pragma("check the database file", "quick_check(1)", 0)
+        const WHAT: &str = "check the database file";
+        let failed = failed(WHAT);
+        let mut statement = self.0.prepare("PRAGMA quick_check").map_err(&failed)?;
+        let told = statement
+            .query_map([], |row| schema::text(row, 0))
+            .map_err(&failed)?;
+        let mut of_an_index = None;
+        for line in told {
+            let line = line.map_err(&failed)?;
+            match line.starts_with("fts5:") || line.contains("index for FTS5 table") {
+                true => of_an_index = Some(line),
+                false if line == "ok" => {}
+                false => return Ok(line),
+            }
+        }
+        match of_an_index {
+            Some(reason) => Err(StoreError::Altered { what: WHAT, reason }),
+            None => Ok("ok".to_owned()),
+        }
     }
 
     fn broken_references(&self) -> Result<u64, StoreError> {

@@ -9,42 +9,54 @@ use std::sync::OnceLock;
 use refinery::Runner;
 use rusqlite::Connection;
 
+use super::index_faults::{index_before, unusable};
+use super::search::INDEX_TABLES;
 use super::{Sqlite, failed, migrations, refused};
-use crate::store::{SchemaDifference, SchemaState, StoreError};
+use crate::store::schema::holds_no_evidence;
+use crate::store::{SEARCH_INDEX, SchemaDifference, SchemaState, StoreError};
 
-/// Objects by kind (`table`, `index`, `view`, `trigger`) and name, each with the text that makes it.
-type SchemaObjects = BTreeMap<(String, String), String>;
+/// A table, view, index or trigger.
+pub(super) struct SchemaObject {
+    /// Name of the table that it belongs to.
+    table: String,
+    /// What makes it.
+    pub(super) text: String,
+}
+
+/// Objects by kind (`table`, `index`, `view`, `trigger`) and name.
+type SchemaObjects = BTreeMap<(String, String), SchemaObject>;
 
 /// Tables and indexes of such names are SQLite's own.
-const ALL: &str = "SELECT type, name, ifnull(sql, '') FROM sqlite_schema
+const ALL: &str = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema
      WHERE NOT (type IN ('table', 'index') AND name LIKE 'sqlite@_%' ESCAPE '@')";
 
 fn objects(connection: &Connection) -> rusqlite::Result<SchemaObjects> {
     let mut statement = connection.prepare(ALL)?;
     let found = statement.query_map([], |row| {
-        let (kind, name, text) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
+        let (kind, name) = (text(row, 0)?, text(row, 1)?);
+        let (table, text) = (text(row, 2)?, text(row, 3)?);
         // What FTS5 keeps behind an index is its own affair, and another version may make it otherwise.
-        let is_kept_behind = INDEXES.iter().any(|index| name.starts_with(index));
-        let text = match is_kept_behind && !text.starts_with("CREATE VIRTUAL") {
-            true => String::new(),
-            false => text,
+        let text = match index_before(&name) {
+            Some(_) if !is_virtual(&text) => String::new(),
+            _ => text,
         };
-        Ok(((kind, name), text))
+        Ok(((kind, name), SchemaObject { table, text }))
     })?;
     found.collect()
 }
 
-/// The beginnings of names of what FTS5 keeps behind an index.
-const INDEXES: [&str; 2] = ["continuity_fts_", "turn_fts_"];
+fn is_virtual(text: &str) -> bool {
+    text.starts_with("CREATE VIRTUAL")
+}
 
 /// A column of a row; what somebody put there by hand need not be UTF-8.
-fn text(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<String> {
+pub(super) fn text(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<String> {
     let bytes = row.get_ref(at)?.as_bytes().unwrap_or_default();
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// What the migrations make, on a database in memory; made once in a process.
-fn expected() -> Result<&'static SchemaObjects, StoreError> {
+pub(super) fn expected() -> Result<&'static SchemaObjects, StoreError> {
     static MADE: OnceLock<SchemaObjects> = OnceLock::new();
     if let Some(made) = MADE.get() {
         return Ok(made);
@@ -57,23 +69,46 @@ fn expected() -> Result<&'static SchemaObjects, StoreError> {
     Ok(MADE.get_or_init(|| made))
 }
 
-/// Where two sets differ, by kind and name.
-fn differences(expected: &SchemaObjects, found: &SchemaObjects) -> Vec<SchemaDifference> {
-    let named = |(kind, name): &(String, String), state| SchemaDifference {
-        kind: kind.clone(),
+/// An object as a difference names it.
+fn named((kind, name): &(String, String), state: SchemaState) -> SchemaDifference {
+    let is_index = kind == "table" && INDEX_TABLES.contains(&name.as_str());
+    let kind = if is_index { SEARCH_INDEX } else { kind };
+    SchemaDifference {
+        kind: kind.to_owned(),
         name: name.clone(),
         state,
-    };
-    let wanted = expected
+    }
+}
+
+/// Where two sets differ, by kind and name.
+fn differences(expected: &SchemaObjects, found: &SchemaObjects) -> Vec<SchemaDifference> {
+    let wanted = expected.iter().filter(|(key, _)| is_told(key));
+    let wanted = wanted.filter_map(|(key, object)| match found.get(key) {
+        None => Some(named(key, SchemaState::Missing)),
+        Some(other) if other.text != object.text => Some(named(key, SchemaState::Changed)),
+        Some(_) => None,
+    });
+    let mut wanted: Vec<_> = wanted.collect();
+    let lost: BTreeSet<String> = wanted
         .iter()
-        .filter_map(|(key, text)| match found.get(key) {
-            None => Some(named(key, SchemaState::Missing)),
-            Some(other) if other != text => Some(named(key, SchemaState::Changed)),
-            Some(_) => None,
-        });
+        .filter(|fault| fault.kind == "table" && fault.state == SchemaState::Missing)
+        .map(|fault| fault.name.clone())
+        .collect();
+    // What belongs to a table that is not there is said by the name of the table.
+    let of_lost = |fault: &SchemaDifference| {
+        let key = (fault.kind.clone(), fault.name.clone());
+        let object = expected.get(&key);
+        object.is_some_and(|object| key.0 != "table" && lost.contains(&object.table))
+    };
+    wanted.retain(|fault| !of_lost(fault));
     let extra = found.keys().filter(|key| !expected.contains_key(*key));
-    let extra = extra.map(|key| named(key, SchemaState::Extra));
-    wanted.chain(extra).collect()
+    wanted.extend(extra.map(|key| named(key, SchemaState::Extra)));
+    wanted
+}
+
+/// What is kept behind an index is told by the state of the index.
+fn is_told((kind, name): &(String, String)) -> bool {
+    kind != "table" || index_before(name).is_none()
 }
 
 /// The tables that hold rows of their own; FTS5 looks after those behind an index.
@@ -82,7 +117,7 @@ const TABLES: &str =
      AND name NOT LIKE 'sqlite@_%' ESCAPE '@'";
 
 /// The indexes whose entries are not those of their tables: a query along one would find other rows
-/// than there are, or miss some.
+/// than there are, or miss some. Tables that hold what gently writes into none are among them.
 fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, StoreError> {
     const WHAT: &str = "compare indexes with their tables";
     let mut tables = connection.prepare(TABLES).map_err(failed(WHAT))?;
@@ -92,7 +127,7 @@ fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, Store
     let mut unlike = BTreeSet::new();
     for table in tables {
         let table = table.map_err(failed(WHAT))?;
-        if INDEXES.iter().any(|index| table.starts_with(index)) {
+        if index_before(&table).is_some() {
             continue;
         }
         let check = format!("PRAGMA integrity_check({})", quoted(&table));
@@ -103,8 +138,15 @@ fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, Store
         for line in told {
             let line = line.map_err(failed(WHAT))?;
             match line.rsplit_once(" index ") {
-                Some((_, name)) => _ = unlike.insert(name.to_owned()),
+                Some((_, name)) => {
+                    _ = unlike.insert(("index", name.to_owned(), SchemaState::Unlike))
+                }
                 None if line == "ok" => {}
+                // Of a row that is evidence, the check of rows says more.
+                None if is_of_a_row(&line) && !holds_no_evidence(&table) => {}
+                None if holds_no_evidence(&table) => {
+                    unlike.insert(("table", table.clone(), SchemaState::Damaged));
+                }
                 None => {
                     return Err(StoreError::Damaged {
                         what: WHAT,
@@ -114,12 +156,19 @@ fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, Store
             }
         }
     }
-    let difference = |name| SchemaDifference {
-        kind: "index".to_owned(),
+    let difference = |(kind, name, state): (&str, String, SchemaState)| SchemaDifference {
+        kind: kind.to_owned(),
         name,
-        state: SchemaState::Unlike,
+        state,
     };
     Ok(unlike.into_iter().map(difference).collect())
+}
+
+/// Whether SQLite tells of a row that its table would not take.
+fn is_of_a_row(line: &str) -> bool {
+    line.starts_with("CHECK constraint failed")
+        || line.starts_with("NULL value in")
+        || (line.starts_with("non-") && line.contains(" value in "))
 }
 
 /// A name as SQL takes any.
@@ -132,34 +181,63 @@ impl Sqlite {
     pub(super) fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError> {
         let found = objects(self.connection()).map_err(failed("read the schema"))?;
         let mut faults = differences(expected()?, &found);
-        let mut unlike = unlike_tables(self.connection())?;
+        let is_there = |table: &str| found.contains_key(&("table".to_owned(), table.to_owned()));
+        let indexes = unusable(self.connection(), is_there)?;
         // One that is made otherwise is made again in any case.
-        unlike.retain(|one| faults.iter().all(|fault| fault.name != one.name));
-        faults.append(&mut unlike);
+        for other in unlike_tables(self.connection())?.into_iter().chain(indexes) {
+            if faults.iter().all(|fault| fault.name != other.name) {
+                faults.push(other);
+            }
+        }
         Ok(faults)
     }
 
-    /// Makes views, indexes and triggers as the migrations make them; what is none of theirs is taken
-    /// away. Tables stay: what is in them can't be made again.
+    /// Makes all that holds no evidence as the migrations make it, search indexes and tables without
+    /// what was in them; what is none of theirs is taken away, unless it is a table.
     pub(super) fn make_schema_again(&self, faults: &[SchemaDifference]) -> Result<(), StoreError> {
         const WHAT: &str = "make the schema again";
-        let mendable = || faults.iter().filter(|fault| fault.is_mendable());
-        for SchemaDifference { kind, name, state } in mendable() {
-            match state {
-                SchemaState::Missing => {}
-                SchemaState::Unlike => self.batch(WHAT, &format!("REINDEX {}", quoted(name)))?,
-                SchemaState::Changed | SchemaState::Extra => {
-                    self.batch(WHAT, &format!("DROP {kind} {}", quoted(name)))?;
-                }
-            }
+        for fault in faults.iter().filter(|fault| fault.is_mendable()) {
+            self.take_away(fault)?;
         }
-        let is_gone = |fault: &&SchemaDifference| fault.state != SchemaState::Unlike;
-        for SchemaDifference { kind, name, .. } in mendable().filter(is_gone) {
-            if let Some(text) = expected()?.get(&(kind.clone(), name.clone())) {
-                self.batch(WHAT, text)?;
+        let made = expected()?;
+        // Tables first: indexes and triggers belong to one.
+        let rank = |kind: &str| ["table", "index", "view"].iter().position(|of| *of == kind);
+        let mut wanted: Vec<_> = made.iter().filter(|(key, _)| is_told(key)).collect();
+        wanted.sort_by_key(|((kind, _), _)| rank(kind).unwrap_or(usize::MAX));
+        for (key @ (kind, name), SchemaObject { table, text }) in wanted {
+            let found = objects(self.connection()).map_err(failed(WHAT))?;
+            let has = |name: &String| found.contains_key(&("table".to_owned(), name.clone()));
+            // A table of that name, too, is somebody's own.
+            let is_taken = found.keys().any(|(_, of)| of.eq_ignore_ascii_case(name));
+            if is_taken || (kind != "table" && kind != "view" && !has(table)) {
+                continue;
+            }
+            match named(key, SchemaState::Missing).is_mendable() {
+                true if INDEX_TABLES.contains(&name.as_str()) => self.make_index_anew(name)?,
+                true => self.batch(WHAT, text)?,
+                false => {}
             }
         }
         Ok(())
+    }
+
+    /// Takes away what is made otherwise, or is too much.
+    fn take_away(&self, fault: &SchemaDifference) -> Result<(), StoreError> {
+        const WHAT: &str = "take away what is made otherwise";
+        let SchemaDifference { kind, name, state } = fault;
+        match (kind.as_str(), state) {
+            (_, SchemaState::Missing) => Ok(()),
+            (SEARCH_INDEX, _) => self.forget_virtual_table(name),
+            ("table", _)
+                if expected()?
+                    .iter()
+                    .any(|((_, of), object)| of == name && is_virtual(&object.text)) =>
+            {
+                self.forget_virtual_table(name)
+            }
+            (_, SchemaState::Unlike) => self.batch(WHAT, &format!("REINDEX {}", quoted(name))),
+            _ => self.batch(WHAT, &format!("DROP {kind} IF EXISTS {}", quoted(name))),
+        }
     }
 }
 
@@ -170,8 +248,11 @@ mod tests {
     fn changed(sql: &str) -> Vec<String> {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("gently.db");
-        let made = Sqlite::create(&path).unwrap();
-        made.batch("change", sql).unwrap();
+        drop(Sqlite::create(&path).unwrap());
+        let hand = Connection::open(&path).unwrap();
+        hand.execute_batch(sql).unwrap();
+        drop(hand);
+        let made = Sqlite::open(&path).unwrap();
         let told = made.schema_faults().unwrap();
         made.make_schema_again(&told).unwrap();
         let left = made.schema_faults().unwrap();
@@ -180,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_difference_is_named_and_mended_unless_it_is_a_table() {
+    fn each_kind_of_difference_is_named_and_mended_unless_it_is_evidence() {
         assert_eq!(changed("SELECT 1"), Vec::<String>::new());
         for (sql, told) in [
             (
@@ -215,12 +296,91 @@ mod tests {
                 "table tree_mark is another",
             ),
             ("CREATE TABLE mine (n)", "table mine is none of gently's"),
+            ("DROP TABLE drift_event", "table drift_event is missing"),
+            (
+                "ALTER TABLE drift_event ADD COLUMN more TEXT",
+                "table drift_event is another",
+            ),
+            (
+                "DROP TABLE turn_fts_vocab",
+                "table turn_fts_vocab is missing",
+            ),
+            (
+                "PRAGMA ignore_check_constraints = ON; INSERT INTO scrub VALUES (7)",
+                "table scrub is damaged",
+            ),
         ] {
             assert_eq!(changed(sql), [told], "{sql}");
         }
         // What SQLite keeps for itself is nobody's.
         assert_eq!(changed("ANALYZE"), Vec::<String>::new());
     }
+
+    /// Whatever is done to an index of words, it is named, and can be used again afterwards.
+    #[test]
+    fn a_search_index_that_can_not_be_used_is_named_and_made_anew() {
+        let done = [
+            ("DROP TABLE I", "is missing"),
+            ("DROP TABLE I_data", "is damaged"),
+            ("DROP TABLE I_idx", "is damaged"),
+            ("DROP TABLE I_docsize", "is damaged"),
+            ("DROP TABLE I_config", "is damaged"),
+            ("DELETE FROM I_data WHERE id = 1", "is damaged"),
+            (
+                "UPDATE I_data SET block = x'0105' WHERE id = 1",
+                "is damaged",
+            ),
+            ("UPDATE I_data SET block = x'ff' WHERE id = 1", "is damaged"),
+            ("DELETE FROM I_data WHERE id = 10", "is damaged"),
+            (
+                "UPDATE I_data SET block = x'ffffffffff' WHERE id = 10",
+                "is damaged",
+            ),
+            ("DELETE FROM I_config", OTHERWISE),
+            ("UPDATE I_config SET v = 9 WHERE k = 'version'", OTHERWISE),
+            ("UPDATE I_config SET v = x'00'", OTHERWISE),
+            (
+                "UPDATE I_config SET v = 0 WHERE k = 'secure-delete'",
+                OTHERWISE,
+            ),
+            ("INSERT INTO I_config VALUES ('pgsz', 32)", OTHERWISE),
+            (
+                "INSERT INTO I (I, rank) VALUES ('rank', 'bm25(9)')",
+                OTHERWISE,
+            ),
+            ("INSERT INTO I_config VALUES ('rank', 'none((')", OTHERWISE),
+        ];
+        for index in INDEX_TABLES {
+            for (sql, told) in done {
+                let sql = sql
+                    .replace("I_", &format!("{index}_"))
+                    .replace("TABLE I", &format!("TABLE {index}"))
+                    .replace("INTO I (I,", &format!("INTO {index} ({index},"));
+                let told = format!("search index {index} {told}");
+                assert_eq!(changed(&sql), [told], "{sql}");
+            }
+        }
+    }
+
+    /// What is somebody's own stays, and the rest is made all the same.
+    #[test]
+    fn a_table_in_the_place_of_a_view_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        drop(Sqlite::create(&path).unwrap());
+        let hand = Connection::open(&path).unwrap();
+        let sql = "DROP VIEW messages; CREATE TABLE Messages (n); DROP TABLE project";
+        hand.execute_batch(sql).unwrap();
+        let made = Sqlite::open(&path).unwrap();
+        let faults = made.schema_faults().unwrap();
+        made.make_schema_again(&faults).unwrap();
+        let left = made.schema_faults().unwrap();
+        let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+        let mine = "table Messages is none of gently's";
+        assert_eq!(left, ["view messages is missing", mine]);
+    }
+
+    const OTHERWISE: &str = "has other settings than gently gives it";
 
     /// An index that was made over other values, with the text of the right one put back.
     #[test]

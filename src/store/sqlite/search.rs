@@ -40,6 +40,17 @@ const TURNS: Fts = Fts {
     names: ("turns", "turn number"),
 };
 
+/// The virtual tables of both.
+pub(super) const INDEX_TABLES: [&str; 2] = [ITEMS.table, TURNS.table];
+
+/// Names what was being done with an index when SQLite refused: one that is damaged is made again.
+pub(super) fn index_failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+    move |error| match failed(what)(error) {
+        StoreError::Damaged { what, reason } => StoreError::Altered { what, reason },
+        other => other,
+    }
+}
+
 const fn fts(index: SearchIndex) -> &'static Fts {
     match index {
         SearchIndex::Items => &ITEMS,
@@ -161,7 +172,7 @@ impl Sqlite {
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.execute([end(from), end(to)]))
             .map(drop)
-            .map_err(failed(what))
+            .map_err(index_failed(what))
     }
 
     /// Takes the words of a text out.
@@ -187,7 +198,7 @@ impl Sqlite {
             .and_then(|_| connection.prepare_cached(&sql))
             .and_then(|mut statement| statement.execute([i64::try_from(number).unwrap_or(-1)]))
             .map(drop)
-            .map_err(failed("forget words"))
+            .map_err(index_failed("forget words"))
     }
 
     /// How many texts hold a word.
@@ -206,7 +217,7 @@ impl Sqlite {
                 statement.query_row((quoted(word), most), |row| row.get::<_, u32>(0))
             })
             .map(u64::from)
-            .map_err(failed("count a word"))
+            .map_err(index_failed("count a word"))
     }
 
     /// How many texts are in an index.
@@ -215,7 +226,7 @@ impl Sqlite {
         self.connection()
             .query_row(&sql, [], |row| row.get::<_, u32>(0))
             .map(u64::from)
-            .map_err(failed("count what can be searched"))
+            .map_err(index_failed("count what can be searched"))
     }
 
     /// Texts that have no entry, and entries that no text belongs to. An entry is found by its
@@ -250,7 +261,7 @@ impl Sqlite {
         self.connection()
             .query_row(&sql, [], |row| row.get::<_, u32>(0))
             .map(u64::from)
-            .map_err(failed("compare the search indexes"))
+            .map_err(index_failed("compare the search indexes"))
     }
 
     /// Whether the words in an index are those of its texts: FTS5's own check, with the texts.
@@ -260,9 +271,25 @@ impl Sqlite {
         match self.batch("compare the words of a search index", &sql) {
             Ok(()) => Ok(true),
             // So it says that they are others.
-            Err(StoreError::Damaged { .. }) => Ok(false),
+            Err(StoreError::Damaged { .. } | StoreError::Altered { .. }) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Writes an index anew from its own words. Pages of it are parted by beginnings of words, which
+    /// stay when the words are taken out.
+    pub(super) fn rewrite_words(&self, index: SearchIndex) -> Result<(), StoreError> {
+        let Fts { table, columns, .. } = fts(index);
+        let word = columns.split(',').map(|_| "'a'");
+        let text = format!("{}, {}", i64::MAX, word.collect::<Vec<_>>().join(", "));
+        // An index in one piece is left as it is; with a text that nobody has there are two pieces.
+        let sql = format!(
+            "INSERT INTO {table} (rowid, {columns}) VALUES ({text});
+             INSERT INTO {table} ({table}) VALUES ('optimize');
+             INSERT INTO {table} ({table}, rowid, {columns}) VALUES ('delete', {text})"
+        );
+        let written = self.connection().execute_batch(&sql);
+        written.map_err(index_failed("write a search index anew"))
     }
 
     /// Makes an index again from the texts that are there.
@@ -308,7 +335,7 @@ fn numbered(
     most: u32,
     said: &str,
 ) -> Result<Vec<String>, StoreError> {
-    let failed = failed("compare the search indexes");
+    let failed = index_failed("compare the search indexes");
     let mut statement = connection.prepare(sql).map_err(&failed)?;
     let numbers = statement
         .query_map([most], |row| row.get::<_, i64>(0))
@@ -359,6 +386,49 @@ mod tests {
             let found: u32 = connection.query_row(count, [expression(&wanted)], |row| row.get(0)).unwrap();
             proptest::prop_assert_eq!(found, 0);
         }
+    }
+
+    /// Pages of an index are parted by beginnings of words, also of words that are taken out since.
+    #[test]
+    fn an_index_that_is_written_anew_has_no_letter_of_words_that_are_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let made = Sqlite::create(&home.path().join("gently.db")).unwrap();
+        made.batch("begin", "PRAGMA foreign_keys = OFF; BEGIN")
+            .unwrap();
+        let put = |n: u64, content: &str| {
+            let sql = "INSERT INTO chat_turn (turn_id, session_id, created_at, speaker, content, authority_state, line, n)
+                       VALUES (?1, 's', 1, 'user', ?2, 'ok', ?1, ?1)";
+            let row = made.connection().execute(sql, (n.to_string(), content));
+            assert_eq!(row.unwrap(), 1);
+        };
+        let text = |begin: &str, n: u64| -> String {
+            let words =
+                (0..60).map(|word| format!("{begin}{:05}", (n * 7919 + word * 104_729) % 99_991));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        (1..=400).for_each(|n| put(n, &text("mmm", n)));
+        let gone = 401..=440;
+        gone.clone().for_each(|n| put(n, &text("zqx", n)));
+        made.add_words(SearchIndex::Turns, (1, 440)).unwrap();
+        made.rewrite_words(SearchIndex::Turns).unwrap();
+        for n in gone {
+            made.remove_words(SearchIndex::Turns, n).unwrap();
+            let sql = "UPDATE chat_turn SET content = NULL WHERE n = ?1";
+            made.connection().execute(sql, [n.to_string()]).unwrap();
+        }
+        let letters = || -> u32 {
+            let sql = "SELECT count(*) FROM turn_fts_idx WHERE instr(term, CAST('zq' AS BLOB)) > 0";
+            made.connection()
+                .query_row(sql, [], |row| row.get(0))
+                .unwrap()
+        };
+        assert!(letters() > 0, "else there is nothing to see here");
+        made.rewrite_words(SearchIndex::Turns).unwrap();
+        assert_eq!(letters(), 0);
+        made.batch("commit", "COMMIT").unwrap();
+        assert!(made.compare_words(SearchIndex::Turns).unwrap());
+        assert_eq!(made.entries(SearchIndex::Turns).unwrap(), 400);
+        assert_eq!(made.schema_faults().unwrap(), []);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct ErasureView {
     pub erased: bool,
     /// Whether no copy stands in the database's own log.
     pub scrubbed: bool,
+    /// Whether first letters of erased words may be left in a search index, until a rebuild.
+    pub letters_stay: bool,
 }
 
 impl ErasureView {
@@ -37,6 +39,7 @@ impl ErasureView {
             contexts: result.contexts.clone(),
             erased: !(result.exchanges.is_empty() && result.artifacts.is_empty()),
             scrubbed: result.scrubbed,
+            letters_stay: result.letters_stay,
         }
     }
 }

@@ -160,6 +160,9 @@ fn unsigned(report: &Report) -> Option<String> {
         .then(|| format!("Not signed: log lines {first} to {last} are signed by nobody"))
 }
 
+/// How a headline begins that names tables and the like, as they are called in the database.
+pub const MADE_OTHERWISE: &str = "The database is not as gently makes it";
+
 /// The database is made otherwise; that is no word against what is on record in it.
 fn altered(report: &Report) -> Option<String> {
     let faults = report.schema.as_deref().unwrap_or_default();
@@ -168,9 +171,7 @@ fn altered(report: &Report) -> Option<String> {
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    Some(format!(
-        "The database is not as gently makes it: {first}{more}"
-    ))
+    Some(format!("{MADE_OTHERWISE}: {first}{more}"))
 }
 
 fn contradiction(report: &Report) -> Option<String> {

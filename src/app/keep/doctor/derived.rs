@@ -7,6 +7,8 @@ use super::DoctorCheck;
 use crate::app::words::{counted, counted_entries};
 
 const REBUILD: &str = "gently audit rebuild";
+/// Why lists are not looked at; the check of the schema says what is missing, and what to do.
+const UNREADABLE: &str = "what they are read from is missing or damaged: see schema";
 /// So many parts of a schema are named.
 const MOST: usize = 3;
 
@@ -16,7 +18,7 @@ pub fn schema(store: &Store) -> DoctorCheck {
     match store.schema_faults() {
         Ok(faults) if faults.is_empty() => DoctorCheck::ok(
             NAME,
-            "tables, views, indexes and triggers are as gently makes them",
+            "tables, views, indexes, triggers and search indexes are as gently makes them",
         ),
         Ok(faults) => DoctorCheck::fail(NAME, named(&faults), mend(&faults)),
         Err(error) => broken(NAME, &error),
@@ -36,7 +38,13 @@ fn named(faults: &[SchemaDifference]) -> String {
 fn mend(faults: &[SchemaDifference]) -> &'static str {
     match faults.iter().all(SchemaDifference::is_mendable) {
         true => REBUILD,
-        false => "gently audit rebuild makes all but tables again; of those it says what to do",
+        false if faults.iter().any(SchemaDifference::is_lost_evidence) => {
+            "what was in a table of evidence can't be made again: keep this home as it is, and bring back the newest \
+             backup in another place, GENTLY_HOME=DIR gently restore FILE"
+        }
+        false => {
+            "gently audit rebuild makes again what holds no evidence; of other tables it says what to do"
+        }
     }
 }
 
@@ -68,6 +76,7 @@ fn words(faults: &DerivedFaults) -> String {
 fn broken(name: &'static str, error: &StoreError) -> DoctorCheck {
     match error {
         StoreError::Busy { .. } => DoctorCheck::warn(name, error.to_string(), "gently doctor"),
+        StoreError::Altered { .. } => DoctorCheck::skipped(name, UNREADABLE),
         _ => DoctorCheck::fail(name, error.to_string(), REBUILD),
     }
 }

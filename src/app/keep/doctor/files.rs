@@ -8,6 +8,7 @@ use crate::recorder::Paths;
 use crate::store::{Store, StoreError};
 
 use super::DoctorCheck;
+use crate::app::redacted::clean;
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
 const KEYS: [(&str, u32); 3] = [
@@ -91,6 +92,14 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
         Err(error @ StoreError::Busy { .. }) => {
             DoctorCheck::warn("database", error.to_string(), "gently doctor")
         }
+        Err(StoreError::Altered { reason, .. }) => DoctorCheck {
+            raw: Some(clean(&reason)),
+            ..DoctorCheck::fail(
+                "database",
+                "a table or a search index is missing or damaged: see schema",
+                "gently audit rebuild",
+            )
+        },
         Err(error) => {
             checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
             return None;

@@ -280,13 +280,13 @@ fn tokens(line: &str) -> Vec<TypedToken> {
                 (text, after, false)
             }
         };
-        let beginning = text
-            .strip_suffix('*')
-            .filter(|text| !is_phrase && has_words(text));
         let token = TypedToken {
-            term: SearchTerm {
-                text: beginning.unwrap_or(text).to_owned(),
-                is_beginning: beginning.is_some(),
+            term: match is_phrase {
+                true => SearchTerm {
+                    text: text.to_owned(),
+                    is_beginning: false,
+                },
+                false => term(text),
             },
             is_negated,
             is_or: !is_phrase && !is_negated && text == OR,

@@ -154,7 +154,7 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
         lines.push(match fault.is_mendable() {
             true => format!("{restored}: as this build makes it, of gently.db: {fault}"),
             false => format!(
-                "left as it is, of gently.db: {fault}. What is in a table can't be made again: bring the newest backup \
+                "left as it is, of gently.db: {fault}. A table of evidence can't be made again: bring the newest backup \
                  back in another place, or take away with sqlite3 what is not gently's"
             ),
         });

@@ -11,7 +11,7 @@ use crate::verify::{
 use crate::view::prove::report::{end, height, integrity, touching, validity};
 
 use crate::app::prove::verify::VerifyResult;
-use crate::view::prove::headline::HeadlineView;
+use crate::view::prove::headline::{HeadlineView, MADE_OTHERWISE};
 
 use super::bounds;
 use super::row_words::plain;
@@ -23,7 +23,14 @@ const LISTED: usize = 10;
 /// The verdict first, then at most eight lines.
 pub(super) fn text(checked: &VerifyResult) -> String {
     let (report, headline) = (&checked.report, HeadlineView::of_ledger(checked));
-    let mut out = plain(&headlines(&headline));
+    let said = headlines(&headline);
+    let mut out: String = said
+        .split_inclusive('\n')
+        .map(|line| match line.contains(MADE_OTHERWISE) {
+            true => line.to_owned(),
+            false => plain(line),
+        })
+        .collect();
     put_first_finding(&mut out, report.findings.first());
     put_beside_the_record(&mut out, report);
     put_ledger(&mut out, report);
@@ -38,6 +45,11 @@ fn put_beside_the_record(out: &mut String, report: &Report) {
         ("search", report.search.as_deref()),
         ("schema", report.schema.as_deref()),
     ];
+    let consistent = report.answers.to(AuditQuestion::Consistent).answer;
+    let evidence = match consistent {
+        QuestionAnswer::No => "",
+        _ => "; no evidence is affected",
+    };
     for (of, faults) in lists {
         let Some((first, more)) = faults.and_then(<[String]>::split_first) else {
             continue;
@@ -49,7 +61,7 @@ fn put_beside_the_record(out: &mut String, report: &Report) {
         put(
             out,
             format_args!(
-                "{} {of}: {first}{more}; no evidence is affected -> gently audit rebuild",
+                "{} {of}: {first}{more}{evidence} -> gently audit rebuild",
                 mark("warning")
             ),
         );
@@ -274,7 +286,7 @@ fn put_schema(out: &mut String, faults: &[String]) {
         put(
             out,
             format_args!(
-                "schema:      tables, views, indexes and triggers are as gently makes them"
+                "schema:      tables, views, indexes, triggers and search indexes are as gently makes them"
             ),
         );
         return;
@@ -282,8 +294,8 @@ fn put_schema(out: &mut String, faults: &[String]) {
     put(
         out,
         format_args!(
-            "schema:      the database is not as gently makes it; no evidence is affected by that, and gently audit \
-             rebuild makes all but tables again"
+            "schema:      the database is not as gently makes it; gently audit rebuild makes all of it again but what \
+             holds evidence, and names that"
         ),
     );
     for fault in faults {
