@@ -26,11 +26,8 @@ use crate::view::look::conversation::{
     TitledConversationView, given_up, still_waiting,
 };
 
-<<<<<<< HEAD
 use super::{below_row, zone_line};
-=======
 use crate::cli::keep::erase::say_what_is_left;
->>>>>>> w-seventeen
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
