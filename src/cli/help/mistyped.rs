@@ -30,7 +30,7 @@ pub fn answer(
         [] => "gently".to_owned(),
         path => format!("'{}'", path.join(" ")),
     };
-    let of = Mistyped {
+    let of = ArgumentFault {
         command,
         called: &called,
         error,
@@ -52,7 +52,7 @@ pub fn answer(
 }
 
 /// Arguments that don't fit their command.
-struct Mistyped<'a> {
+struct ArgumentFault<'a> {
     command: &'a Command,
     /// `'conversation export'`.
     called: &'a str,
@@ -60,7 +60,7 @@ struct Mistyped<'a> {
     can_quote: bool,
 }
 
-impl Mistyped<'_> {
+impl ArgumentFault<'_> {
     /// What is wrong, and below it what an argument is, if one is missing.
     fn said(&self) -> Option<Vec<String>> {
         match self.error.kind() {
