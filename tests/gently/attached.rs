@@ -364,9 +364,7 @@ fn a_server_is_told_of_a_shape_in_its_own_way_and_that_is_on_record() {
         .gently(&["ask", "Five", "--expect", "json", "--expect", "json"])
         .exits(2);
     assert!(
-        twice
-            .err
-            .contains("'--expect <SHAPE>' cannot be used multiple times"),
+        twice.err.contains("--expect SHAPE can be given once only"),
         "{}",
         twice.err
     );

@@ -284,10 +284,14 @@ fn a_conversation_that_moves_to_another_provider_says_so_once() {
 #[test]
 fn a_question_without_an_answer_is_shown_again_only_if_it_is_named() {
     let says = |text: &str| Behaviour::Says(text.to_owned());
+    // Whoever does not know a model is asked what else there is.
+    let unknown = || Behaviour::error(404, "model not found");
     let server = ModelServer::script(vec![
         says("one"),
-        Behaviour::error(404, "model not found"),
-        Behaviour::error(404, "model not found"),
+        unknown(),
+        unknown(),
+        unknown(),
+        unknown(),
         says("two"),
         says("three"),
         says("four"),
