@@ -210,8 +210,13 @@ impl TraceRows<'_> {
 
 impl AssertionRow {
     /// Whether its failure withholds a reply.
-    pub fn is_blocking(&self) -> bool {
+    fn is_blocking(&self) -> bool {
         self.level == BLOCKING
+    }
+
+    /// Whether it failed, and withholds the reply.
+    pub fn withholds(&self) -> bool {
+        self.is_blocking() && !self.passed
     }
 }
 

@@ -45,6 +45,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V3__beginnings",
         include_str!("../../../migrations/sqlite/0003_beginnings.sql"),
     ),
+    (
+        "V4__measures",
+        include_str!("../../../migrations/sqlite/0004_measures.sql"),
+    ),
 ];
 
 /// A connection to the file.
