@@ -20,6 +20,7 @@ use crate::recorder::turn::TurnSteps;
 const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
 /// Texts of an answered exchange that its document commits to.
+#[derive(Clone, Copy)]
 pub struct ExchangeTexts<'a> {
     /// The stored answer.
     pub aurora: &'a str,
@@ -27,9 +28,12 @@ pub struct ExchangeTexts<'a> {
     pub compiled: &'a str,
 }
 
-/// What a judgement came to, as rows, and what was measured on the way to it.
+/// What a turn came to beside its outcome: texts, the rows of a judgement, and what was measured on
+/// the way to it.
 #[derive(Clone, Copy)]
 pub struct JudgedRows<'a> {
+    /// Of an answered one.
+    pub texts: Option<ExchangeTexts<'a>>,
     /// What drifted.
     pub drift: &'a [DriftRow],
     /// Every check that was made.
@@ -44,7 +48,6 @@ pub fn exchange_hash(
     session: &SessionRow,
     (row, salt): (&ExchangeRow, &Salt),
     update: &OutcomeUpdate,
-    texts: Option<&ExchangeTexts<'_>>,
     judged: JudgedRows<'_>,
 ) -> Result<(Hash32, Option<MeasureRow>), RecorderError> {
     let ended = ExchangeRow {
@@ -62,6 +65,7 @@ pub fn exchange_hash(
     // A question that was erased while it waited is committed to as an empty text, which nobody can
     // open: its salt is gone too.
     exchange.user.get_or_insert_default();
+    let texts = judged.texts.as_ref();
     let compiled = match texts {
         Some(texts) => Some(texts.compiled.to_owned()),
         None => compiled_again(transaction, &exchange)?,

@@ -478,12 +478,12 @@ fn no_answer(
         outcome_line: transaction.head.lines,
     };
     let judged = JudgedRows {
+        texts: None,
         drift: &drift,
         checks: &checks,
         steps,
     };
-    let (exchange, measures) =
-        exchange_hash(transaction, session, (row, salt), &update, None, judged)?;
+    let (exchange, measures) = exchange_hash(transaction, session, (row, salt), &update, judged)?;
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
@@ -626,11 +626,6 @@ pub fn answer(
         turn_aurora: row_id("turn_aurora", session.id, row.seq),
     };
     let mut update = entry.update(beside, transaction.head.lines);
-    let compiled = prompt.compiled.canonical();
-    let texts = ExchangeTexts {
-        aurora: stored,
-        compiled,
-    };
     threads::answered(
         transaction,
         &row,
@@ -638,23 +633,20 @@ pub fn answer(
         prompt.content_policy.keeps_text().then_some(stored),
         time,
     )?;
-    let judged_rows = JudgedRows {
+    let outcome = JudgedRows {
+        texts: Some(ExchangeTexts {
+            aurora: stored,
+            compiled: prompt.compiled.canonical(),
+        }),
         drift: &drift,
         checks: &checks,
         steps: Some(TurnSteps::answered(prompt, judged)),
     };
-    let asked = (&row, salt);
-    let (exchange, measures) = exchange_hash(
-        transaction,
-        &session,
-        asked,
-        &update,
-        Some(&texts),
-        judged_rows,
-    )?;
+    let (exchange, measures) =
+        exchange_hash(transaction, &session, (&row, salt), &update, outcome)?;
     update.exchange_commitment = exchange;
     transaction.tx.put(&entry.turn(&session, &drift))?;
-    let commit_id = interaction(
+    let (line, commit) = interaction(
         transaction,
         &mut session,
         &row,
@@ -665,7 +657,6 @@ pub fn answer(
     transaction.tx.put_outcome(row.exchange_id, &update)?;
     transaction.tx.put_all(measures.as_slice())?;
     put_judgement(transaction, &drift, &checks)?;
-    let (line, commit) = commit_id;
     let drift_ids = drift_lines(transaction, &session, &drift, row.seq, time)?;
     transaction.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();
