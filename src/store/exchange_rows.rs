@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::record::Exchange;
+use crate::record::canon::CanonError;
 use crate::record::context::turn::{EventEntry, RefEntry};
 use crate::record::exchange::{
     ErasureCommitments, ExchangeContext, ExchangeEnd, MissingTurn, ReferredEvent, TextCommitments,
@@ -10,10 +11,11 @@ use crate::record::exchange::{
 use crate::record::ledger::bundle::StoredBundle;
 use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry};
 use crate::record::ledger::prompt::{PriorTurn, is_in_turns};
+use crate::record::trace::facts::RiskFlags;
 
 use super::{
-    ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, OutcomeUpdate,
-    ReadStore, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
+    ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, MeasureRow,
+    OutcomeUpdate, ReadStore, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
 };
 
 /// All rows of one exchange.
@@ -30,6 +32,8 @@ pub struct ExchangeRows<'a> {
     pub refs: Vec<ArtifactRefRow>,
     /// What the validator found.
     pub drift: Vec<DriftRow>,
+    /// What was measured, if anything was.
+    pub measures: Option<MeasureRow>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<ContextRows>,
     /// What stands in the place of what it was shown and is erased since.
@@ -80,6 +84,7 @@ impl<'a> ExchangeRows<'a> {
             user: store.turn(exchange.turn_user)?,
             aurora: aurora.map(|id| store.turn(id)).transpose()?.flatten(),
             drift: store.drift(exchange.exchange_id)?,
+            measures: store.measures(exchange)?,
             erasure: store.erasure_commitments(exchange)?,
             prior,
             refs,
@@ -93,6 +98,12 @@ impl<'a> ExchangeRows<'a> {
             "llm_exchange {} (prompt {} of session {})",
             self.exchange.exchange_id, self.exchange.seq, self.session.id
         )
+    }
+
+    /// What something injected is in conflict with: ids, sorted.
+    pub fn conflicts(&self) -> Result<Vec<String>, CanonError> {
+        let artifacts: Vec<_> = self.refs.iter().map(ArtifactRefRow::named).collect();
+        Ok(RiskFlags::of(&artifacts)?.conflicts)
     }
 
     /// Whether its own question or answer is erased, or was not kept.
@@ -141,6 +152,8 @@ impl<'a> ExchangeRows<'a> {
             }),
             erasure: self.erasure(),
             drift: self.drift.iter().map(DriftRow::named).collect(),
+            measures: self.measures.as_ref().map(|row| row.measures.clone()),
+            trace: self.measures.as_ref().map(MeasureRow::named),
             outcome: outcome.map(|outcome| ExchangeEnd {
                 has_answer: self.aurora.is_some(),
                 answer: text(&self.aurora),
@@ -236,7 +249,7 @@ impl ArtifactRefRow {
     }
 
     /// As the exchange document names it.
-    fn named(&self) -> ArtifactEntry {
+    pub fn named(&self) -> ArtifactEntry {
         ArtifactEntry {
             artifact_id: self.artifact_id.clone(),
             artifact_type: self.artifact_type.clone(),

@@ -105,6 +105,8 @@ pub(crate) struct RowCheck<'c> {
     schema: Vec<String>,
     /// Whether all that is missing of it holds no evidence, and a rebuild makes it again.
     is_made_again: bool,
+    /// Exchanges of which something was measured.
+    pub measured: u64,
 }
 
 /// A row that is otherwise than log or ledger say.
@@ -133,6 +135,7 @@ impl<'c> RowCheck<'c> {
             turns: 0,
             schema: Vec::new(),
             is_made_again: false,
+            measured: 0,
         }
     }
 
@@ -200,6 +203,7 @@ impl<'c> RowCheck<'c> {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
         self.check_turn_places()?;
+        self.check_measure_rows()?;
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;
         let search = self.check_search()?;

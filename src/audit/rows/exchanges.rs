@@ -84,6 +84,7 @@ impl RowCheck<'_> {
             drift: self
                 .rows(self.store.drift(exchange.exchange_id))?
                 .unwrap_or_default(),
+            measures: self.rows(self.store.measures(exchange))?.flatten(),
             erasure: self
                 .rows(self.store.erasure_commitments(exchange))?
                 .unwrap_or_default(),
@@ -98,6 +99,7 @@ impl RowCheck<'_> {
         self.check_erasure(&evidence);
         self.check_outcome(&evidence)?;
         self.check_assertions(&evidence)?;
+        self.check_trace(&evidence)?;
         self.check_context(&evidence)
     }
 

@@ -17,6 +17,7 @@ use crate::app::ask::references::names_open_conversation;
 use crate::app::ask::{AskRequest, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::os::shell_word;
+use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
 use super::set_up::init;
@@ -56,6 +57,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         thread: args.place.request(),
         sight: args.sight.wish(),
         client: None,
+        door: QuestionDoor::Ask,
     };
     let path = open::home_path()?;
     if !path.exists()

@@ -12,6 +12,7 @@ pub mod exchange;
 pub mod image;
 pub mod item;
 pub mod measurement_words;
+pub mod measures;
 pub mod opening;
 pub mod params;
 pub mod prompt;
