@@ -2,6 +2,7 @@
 
 pub(super) mod anchor;
 pub mod audit;
+pub(super) mod consent;
 pub(super) mod heads;
 pub(super) mod publish;
 pub(super) mod share;
