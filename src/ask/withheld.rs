@@ -11,11 +11,10 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
-use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::hash::Hash32;
 use crate::recorder::REPLY;
-use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
+use crate::store::{ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
 pub const WITHHELD: &str = "withheld, as your kernel says";
@@ -55,7 +54,7 @@ impl<'a> Withheld<'a> {
         let kernel = kernel.as_ref();
         Ok(drift
             .iter()
-            .any(|event| kernel.is_none_or(|kernel| blocks(kernel, event))))
+            .any(|event| kernel.is_none_or(|kernel| kernel.blocks(&event.class, &event.summary))))
     }
 
     /// Whether the document of an actuation intent quotes an answer that is withheld.
@@ -81,11 +80,4 @@ impl<'a> Withheld<'a> {
             .exchange(exchange)?
             .map_or(Ok(false), |exchange| self.answer_of(&exchange))
     }
-}
-
-fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
-    let known = DriftClass::ALL
-        .into_iter()
-        .find(|known| known.name() == event.class);
-    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == DriftEffect::Block)
 }

@@ -6,6 +6,7 @@
 
 pub mod replay;
 pub mod rows;
+pub mod trace_facts;
 
 use crate::store::{ReadStore, StoreError};
 use crate::verify::report::Findings;

@@ -86,6 +86,15 @@ pub fn rule_of(summary: &str) -> &str {
     summary.split(' ').next().unwrap_or_default()
 }
 
+impl Kernel {
+    /// Whether a drift event on record withholds its answer; one of an unknown class does, so that
+    /// nothing is shown on a guess.
+    pub fn blocks(&self, class: &str, summary: &str) -> bool {
+        let known = DriftClass::ALL.into_iter().find(|one| one.name() == class);
+        known.is_none_or(|class| self.drift(class, rule_of(summary)).1 == DriftEffect::Block)
+    }
+}
+
 /// What happens to a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyVerdict {

@@ -17,10 +17,15 @@ use crate::record::ledger::bundle::{NamedHash, StoredBundle};
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::{AuthorityState, Format};
 use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry, ExchangeDoc};
+use crate::record::ledger::measures::{TraceSection, TurnMeasures};
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::prompt::{PriorTurn, PromptContext, PromptParts, SystemPrompt};
 use crate::record::ledger::request::{RequestDoc, RequestTexts, SpokenTurn};
 use crate::record::time::Seconds;
+
+/// The reason of a prompt whose process is gone: nobody waited for its answer any more, and nothing
+/// of it was measured.
+pub const ABANDONED: &str = "abandoned";
 
 /// One question and what became of it, as plain values.
 #[derive(Clone, Debug)]
@@ -64,6 +69,11 @@ pub struct Exchange {
     pub erasure: ErasureCommitments,
     /// What the validator found.
     pub drift: Vec<DriftEntry>,
+    /// What was measured; none for one that waits, one that was abandoned, and one from before
+    /// measures.
+    pub measures: Option<TurnMeasures>,
+    /// What its trace is committed to; likewise.
+    pub trace: Option<TraceSection>,
     /// How it ended; none while in flight.
     pub outcome: Option<ExchangeEnd>,
 }
@@ -445,6 +455,7 @@ impl Exchange {
             exclusions,
             format: Format,
             kernel_hash: self.kernel_hash,
+            measures: self.measures.clone(),
             model: self.model.clone(),
             outcome: end.outcome.clone(),
             params: self.params()?.map(|params| params.named()),
@@ -455,6 +466,7 @@ impl Exchange {
             request: texts.request,
             seq: self.seq,
             session_id: self.session,
+            trace: self.trace.clone(),
             user_text: texts.user_text,
             validator: validator.transpose().map_err(wrong)?,
         })
@@ -660,6 +672,8 @@ mod tests {
             not_kept: None,
             erasure: ErasureCommitments::default(),
             drift: Vec::new(),
+            measures: None,
+            trace: None,
             outcome: Some(ExchangeEnd {
                 outcome: "failed".to_owned(),
                 reason: Some("model.down".to_owned()),

@@ -45,6 +45,7 @@ use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::store::{SessionRow, ThreadRow};
 
+pub use crate::record::exchange::ABANDONED;
 pub use apply::{CHECKPOINT, EvidenceComparison, Paths, checkpoint_is_newest, expected_refs};
 pub use batch::failpoint::{Failpoint, FailpointWatch, unwatched};
 pub use blocks::block_elsewhere;
@@ -56,7 +57,6 @@ pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
 pub use entries::erase::{
     Erasure, ErasureReach, ErasureResult, TOMBSTONE, Tombstone, tombstone_of,
 };
-pub use entries::exchanges::ABANDONED;
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};

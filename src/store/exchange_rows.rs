@@ -12,8 +12,8 @@ use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry};
 use crate::record::ledger::prompt::{PriorTurn, is_in_turns};
 
 use super::{
-    ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, OutcomeUpdate,
-    ReadStore, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
+    ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, MeasureRow,
+    OutcomeUpdate, ReadStore, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
 };
 
 /// All rows of one exchange.
@@ -30,6 +30,8 @@ pub struct ExchangeRows<'a> {
     pub refs: Vec<ArtifactRefRow>,
     /// What the validator found.
     pub drift: Vec<DriftRow>,
+    /// What was measured, if anything was.
+    pub measures: Option<MeasureRow>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<ContextRows>,
     /// What stands in the place of what it was shown and is erased since.
@@ -80,6 +82,7 @@ impl<'a> ExchangeRows<'a> {
             user: store.turn(exchange.turn_user)?,
             aurora: aurora.map(|id| store.turn(id)).transpose()?.flatten(),
             drift: store.drift(exchange.exchange_id)?,
+            measures: store.measures(exchange)?,
             erasure: store.erasure_commitments(exchange)?,
             prior,
             refs,
@@ -141,6 +144,8 @@ impl<'a> ExchangeRows<'a> {
             }),
             erasure: self.erasure(),
             drift: self.drift.iter().map(DriftRow::named).collect(),
+            measures: self.measures.as_ref().map(|row| row.measures.clone()),
+            trace: self.measures.as_ref().map(MeasureRow::named),
             outcome: outcome.map(|outcome| ExchangeEnd {
                 has_answer: self.aurora.is_some(),
                 answer: text(&self.aurora),
@@ -236,7 +241,7 @@ impl ArtifactRefRow {
     }
 
     /// As the exchange document names it.
-    fn named(&self) -> ArtifactEntry {
+    pub fn named(&self) -> ArtifactEntry {
         ArtifactEntry {
             artifact_id: self.artifact_id.clone(),
             artifact_type: self.artifact_type.clone(),

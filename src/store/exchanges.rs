@@ -10,7 +10,8 @@ use super::ledger::PARTS;
 use super::table::{Bind, Row, values};
 use super::{
     ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ErasureCommitmentRow,
-    ExchangeRow, KernelRow, OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow,
+    ExchangeRow, KernelRow, MeasureRow, OutcomeUpdate, SessionProgress, SessionRow, StoreError,
+    TurnRow,
 };
 
 /// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has
@@ -241,6 +242,31 @@ impl ReadStore {
         self.rows(rest, values![exchange])
     }
 
+    /// What was measured of an exchange; none for one that waits, one that was abandoned, and one
+    /// from before measures.
+    pub fn measures(&self, exchange: &ExchangeRow) -> Result<Option<MeasureRow>, StoreError> {
+        let (line, id) = (exchange.prompt_line, exchange.exchange_id);
+        self.row("WHERE line = ?1 AND exchange_id = ?2", values![line, id])
+    }
+
+    /// How many turns of its thread came before one that replies to a turn, parent by parent; 0
+    /// without a parent. As far back as the nearest turn that this was measured of.
+    pub fn depth_after(&self, parent: Option<Uuid>) -> Result<u64, StoreError> {
+        let Some(parent) = parent else {
+            return Ok(0);
+        };
+        let sql = "WITH RECURSIVE back (line, above, steps) AS (
+               SELECT e.prompt_line, (SELECT m.depth FROM exchange_measure m WHERE m.line = e.prompt_line), 1
+                 FROM llm_exchange e WHERE e.exchange_id = ?1
+               UNION ALL
+               SELECT e.prompt_line, (SELECT m.depth FROM exchange_measure m WHERE m.line = e.prompt_line), b.steps + 1
+                 FROM back b JOIN thread_turn h ON h.line = b.line JOIN llm_exchange e ON e.exchange_id = h.parent_turn_id
+                WHERE b.above IS NULL AND e.prompt_line < b.line)
+             SELECT steps + ifnull(above, 0) FROM back ORDER BY steps DESC LIMIT 1";
+        let depth = self.one("count the turns before one", sql, values![parent])?;
+        Ok(depth.unwrap_or(1))
+    }
+
     /// A kernel's canonical JSON.
     pub fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError> {
         let sql = "SELECT document FROM kernel WHERE kernel_hash = ?1";
@@ -383,6 +409,7 @@ impl RowInsert for SessionRow {}
 /// With its outcome, if it has one already.
 impl RowInsert for ExchangeRow {}
 impl RowInsert for DriftRow {}
+impl RowInsert for MeasureRow {}
 impl RowInsert for ErasureCommitmentRow {}
 
 impl WriteStore {

@@ -60,6 +60,12 @@ impl ReadStore {
         rows.into_iter().map(LineRow::checked).collect()
     }
 
+    /// The HASH that a line begins with; none where there is no such line.
+    pub fn line_hash(&self, n: u64) -> Result<Option<Hash32>, StoreError> {
+        let sql = "SELECT hash FROM log_line WHERE n = ?1";
+        self.one("read a line's hash", sql, values![n])
+    }
+
     /// Calls `each` for the lines of the view `audit_log`, from the first, until it says that it has
     /// enough.
     pub fn each_audit_line(

@@ -9,7 +9,7 @@
 //! | `driver`, `sqlite/` | what is asked of a database; SQLite |
 //! | `open` | which database the file of a home is |
 //! | `table`, `rows` | how rows stand in columns; each row, declared once |
-//! | `exchange_rows` | all rows of one exchange, and the plain exchange that they give |
+//! | `exchange_rows`, `trace_rows` | all rows of one exchange, and the plain exchange that they give; what its trace is made from |
 //! | `access` | the handles, transactions, and the few ways to run a query |
 //! | `derived`, `schema` | what follows from the rest and is not as it should be, and making it again |
 //! | the others | the queries and statements, by what they are about |
@@ -35,6 +35,7 @@ mod sqlite;
 mod stats;
 mod table;
 mod threads;
+mod trace_rows;
 mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
@@ -48,13 +49,14 @@ pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
     ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
-    LedgerHead, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
+    LedgerHead, MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
     ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
     ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use schema::{SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
+pub use trace_rows::TraceRows;
 
 use std::path::PathBuf;
 
@@ -220,6 +222,7 @@ mod tests {
             declared::<ArtifactRow>,
             declared::<DriftRow>,
             declared::<AssertionRow>,
+            declared::<MeasureRow>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

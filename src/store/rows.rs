@@ -14,6 +14,7 @@ use crate::record::ledger::conversation::{
 };
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::measures::{TraceSection, TurnDoor, TurnMeasures};
 use crate::record::ledger::params::Cost;
 use crate::record::log::end::LogEnd;
 use crate::record::signature::PublicKey;
@@ -456,6 +457,52 @@ row! {
         exchange: Uuid = "exchange_id",
         /// Its commitment, as the document has it.
         commitment: Hash32 = "commitment",
+    }
+}
+
+row! {
+    /// What was measured of an exchange, and what its trace is committed to.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MeasureRow of "exchange_measure" {
+        /// Number of the prompt line.
+        line: u64 = "line",
+        /// Id of the exchange.
+        exchange: Uuid = "exchange_id",
+        /// What was measured.
+        measures: TurnMeasures,
+        /// How facts became fields: `gently.trace/1`.
+        trace_mapping: String = "trace_mapping",
+        /// Commitment to the signed bytes of the generic trace.
+        trace_commitment: Hash32 = "trace_commitment",
+        /// The key that opens it, which erasing leaves: it is to no text. None where no openings are
+        /// kept, and where the ledger commits by plain SHA-256.
+        trace_key: Option<[u8; 32]> = "trace_key",
+    }
+}
+
+stored! {
+    TurnMeasures {
+        program: String = "program",
+        door: TurnDoor = "door",
+        depth: u64 = "depth",
+        sources: u32 = "sources",
+        same_pairs: u64 = "same_pairs",
+        is_in_conflict: bool = "is_in_conflict",
+        compile_ms: u64 = "compile_ms",
+        first_byte_ms: Option<u64> = "first_byte_ms",
+        model_ms: Option<u64> = "model_ms",
+        judge_ms: Option<u64> = "judge_ms",
+    }
+}
+words! { TurnDoor: "a door of questions" of TurnDoor::ALL, }
+
+impl MeasureRow {
+    /// The exchange's trace, as its document names it.
+    pub fn named(&self) -> TraceSection {
+        TraceSection {
+            commitment: self.trace_commitment,
+            mapping: self.trace_mapping.clone(),
+        }
     }
 }
 

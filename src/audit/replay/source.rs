@@ -9,8 +9,6 @@ use uuid::Uuid;
 use crate::continuity::gates::{ExclusionReason, gate_said, holds_secret};
 use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::authority::Judge;
-use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
-use crate::govern::kernel::Kernel;
 use crate::record::context::event::{EventKind, EventPosition, ThreadEvent};
 use crate::record::hash::Hash32;
 use crate::store::{
@@ -376,15 +374,10 @@ impl Replay<'_> {
         let Some(Ok(kernel)) = kernel.as_ref() else {
             return Ok(true);
         };
-        Ok(drift.iter().any(|event| blocks(kernel, event)))
+        Ok(drift
+            .iter()
+            .any(|event| kernel.blocks(&event.class, &event.summary)))
     }
-}
-
-fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
-    let class = DriftClass::ALL
-        .into_iter()
-        .find(|class| class.name() == event.class);
-    class.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == DriftEffect::Block)
 }
 
 /// What was made; a fault of the database is nobody's but the caller's.

@@ -84,6 +84,7 @@ impl RowCheck<'_> {
             drift: self
                 .rows(self.store.drift(exchange.exchange_id))?
                 .unwrap_or_default(),
+            measures: self.rows(self.store.measures(exchange))?.flatten(),
             erasure: self
                 .rows(self.store.erasure_commitments(exchange))?
                 .unwrap_or_default(),

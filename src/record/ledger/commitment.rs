@@ -32,6 +32,8 @@ impl Scheme {
 
 /// Length of a salt, and of an opening key.
 const KEY_BYTES: usize = 32;
+/// So many roles an exchange had before it had a trace: of salts from then, so many keys are left.
+const ROLES_BEFORE_TRACES: usize = 11;
 
 /// 32 random bytes beside the text in the private database, and nowhere else.
 ///
@@ -49,7 +51,8 @@ impl Salt {
 
     /// As the store has it: 32 bytes, or the keys that are left of it.
     pub fn from_stored(bytes: &[u8]) -> Option<Self> {
-        let lengths = [KEY_BYTES, Role::OF_EXCHANGES.len() * KEY_BYTES];
+        let roles = [ROLES_BEFORE_TRACES, Role::OF_EXCHANGES.len()];
+        let lengths = [KEY_BYTES, roles[0] * KEY_BYTES, roles[1] * KEY_BYTES];
         lengths
             .contains(&bytes.len())
             .then(|| Salt(Zeroizing::new(bytes.to_vec())))
@@ -280,6 +283,13 @@ mod tests {
         let holds = |part: &[u8]| left.as_bytes().windows(32).any(|found| found == part);
         assert!(!holds(salt.as_bytes()));
         assert!(!holds(opening_key(&salt, Role::CompiledPrompt).as_bytes()));
+        // What is left of a salt from before traces.
+        let old = Salt::from_stored(&left.as_bytes()[..11 * 32]).unwrap();
+        assert_eq!(
+            opening_key(&old, Role::Reply),
+            opening_key(&salt, Role::Reply)
+        );
+        assert_eq!(opening_key(&old, Role::Trace), Hash32::ZERO);
         assert!(Salt::from_stored(&[0; 31]).is_none());
         assert!(Salt::from_stored(&[0; 64]).is_none());
     }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::bundle::Exclusion;
 use super::commitment::{Role, Salt, Scheme, commit};
 use super::documents::{AuthorityState, Format};
+use super::measures::{TraceSection, TurnMeasures};
 use super::params::{Cost, ParamsSection};
 use crate::record::canon;
 use crate::record::canon::CanonError;
@@ -107,6 +108,10 @@ pub struct ExchangeDoc {
     pub format: Format,
     /// The session's kernel.
     pub kernel_hash: Hash32,
+    /// What was measured; left out where nothing was: for abandoned prompts, and for exchanges from
+    /// before measures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measures: Option<TurnMeasures>,
     /// Which model was asked.
     pub model: String,
     /// `answered`, `failed` or `denied`.
@@ -130,6 +135,9 @@ pub struct ExchangeDoc {
     pub seq: u64,
     /// The ledger's session id.
     pub session_id: Hash32,
+    /// What its trace is committed to; left out where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceSection>,
     /// Commitment to the stored user text.
     pub user_text: Hash32,
     /// `llm_exchange.validator_summary`, flags and a note of codes, if there is an answer.
@@ -159,7 +167,8 @@ impl ExchangeDoc {
             Role::PromptDigest => context.is_some_and(|context| context.prompt_digest.is_some()),
             Role::Request => self.request.is_some(),
             Role::Reply => self.reply.is_some(),
-            Role::Artifact | Role::Trace => false,
+            Role::Trace => self.trace.is_some(),
+            Role::Artifact => false,
         }
     }
 

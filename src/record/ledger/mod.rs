@@ -12,6 +12,7 @@ pub mod documents;
 pub mod exchange;
 pub mod image;
 pub mod item;
+pub mod measures;
 pub mod measurement_words;
 pub mod opening;
 pub mod params;

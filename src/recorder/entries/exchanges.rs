@@ -8,6 +8,7 @@ use crate::govern::actions::actuation::{Acts, proposed};
 use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::context::turn::prompt_digest;
+use crate::record::exchange::ABANDONED;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
@@ -40,9 +41,6 @@ use crate::recorder::turn::{
     JudgedReply, Prompt, PromptEnding, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
     RefusedPrompt, TurnIds,
 };
-
-/// The reason of a prompt whose process is gone.
-pub const ABANDONED: &str = "abandoned";
 
 fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
     move |e| RecorderError::Unrecordable {

@@ -113,6 +113,13 @@ const EVIDENCE: &[EvidenceTable] = &[
         ..UNCHANGING
     },
     EvidenceTable {
+        table: "exchange_measure",
+        row: "what was measured of an exchange",
+        fixed: "line exchange_id program door depth sources same_pairs is_in_conflict compile_ms \
+            first_byte_ms model_ms judge_ms trace_mapping trace_commitment trace_key",
+        ..UNCHANGING
+    },
+    EvidenceTable {
         table: "artifact",
         row: "an artifact",
         fixed: "line kind id commitment",

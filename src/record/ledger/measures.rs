@@ -1,0 +1,67 @@
+//! What was measured of a turn, and the commitment to its trace: members of the exchange document
+//! (format, section 7).
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::hash::Hash32;
+
+/// Where a question came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnDoor {
+    /// `gently ask`.
+    #[default]
+    Ask,
+    /// `gently chat`.
+    Chat,
+}
+
+impl TurnDoor {
+    /// All that there are.
+    pub const ALL: [TurnDoor; 2] = [TurnDoor::Ask, TurnDoor::Chat];
+
+    /// The spelling on record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TurnDoor::Ask => "ask",
+            TurnDoor::Chat => "chat",
+        }
+    }
+}
+
+/// What was measured of a turn; keys in this order are also their canonical order. Times are whole
+/// milliseconds of a monotonic clock, and none where the step did not take place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TurnMeasures {
+    /// From the turn's begin until it was handed to the recorder.
+    pub compile_ms: u64,
+    /// 0 for a thread's first turn, else its parent's and one.
+    pub depth: u64,
+    /// Where the question came in.
+    pub door: TurnDoor,
+    /// From the request until the first byte of the answer's body.
+    pub first_byte_ms: Option<u64>,
+    /// Whether something that was injected is in conflict.
+    pub is_in_conflict: bool,
+    /// For judging the reply.
+    pub judge_ms: Option<u64>,
+    /// From the request until the last byte of the answer's body.
+    pub model_ms: Option<u64>,
+    /// Who recorded it: name, a space, version.
+    pub program: String,
+    /// Pairs of sources that are of one origin.
+    pub same_pairs: u64,
+    /// The model, and what was put before it but the kernel; 0 when no model was to be called.
+    pub sources: u32,
+}
+
+/// The exchange's trace, as its document names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSection {
+    /// Commitment with role `trace` to the signed bytes of the generic trace in seven components.
+    pub commitment: Hash32,
+    /// How facts became fields: `gently.trace/1`.
+    pub mapping: String,
+}
