@@ -26,6 +26,7 @@ use super::prove::consent::ConsentCommand;
 use super::prove::publish::{ExportArgs, PublishArgs};
 use super::prove::share::ShareArgs;
 use super::prove::sync::SyncArgs;
+use super::prove::trace::TraceCommand;
 use super::prove::witness::WitnessCommand;
 use super::remember::conflict::ConflictCommand;
 use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
@@ -150,6 +151,9 @@ pub enum Command {
     Stats(StatsArgs),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
+    /// What a turn was, for those who may not see its texts: show, export, verify
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Consent that texts are handed on in traces: give, withdraw, list
     #[command(subcommand)]
     Consent(ConsentCommand),

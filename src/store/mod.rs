@@ -49,9 +49,9 @@ pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
     ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
-    LedgerHead, MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
-    ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
-    ThreadTurnRow, TurnRow, WitnessState,
+    LedgerHead, MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow,
+    PlaceholderRows, ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow,
+    SettingTag, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use schema::{SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};

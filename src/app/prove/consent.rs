@@ -3,14 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use uuid::Uuid;
-
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
-    CONSENT, CONSENT_WITHDRAWN, Consent, ConsentNeed, ConsentScope, ConsentState, Consents,
-    PURPOSE_MOST,
+    CONSENT, CONSENT_WITHDRAWN, Consent, ConsentScope, ConsentState, Consents, PURPOSE_MOST,
 };
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::short_name::{record_name, short_name};
@@ -19,7 +16,7 @@ use crate::record::trace::export::{TRACE_EXPORT, TraceExport};
 use crate::record::trace::level::TraceLevel;
 use crate::record::unseen::{is_plain_name, spelled_on_a_line};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, StoreError};
+use crate::store::{ArtifactFilter, ArtifactRow, ReadStore, StoreError};
 
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
@@ -65,24 +62,6 @@ pub fn consents(store: &ReadStore) -> Result<Consents, StoreError> {
         consents.take(row.line, &row.kind, &row.id, row.document.as_deref());
     }
     Ok(consents)
-}
-
-/// What a consent has to cover for the trace of an exchange.
-pub fn need_of(
-    store: &ReadStore,
-    row: &ExchangeRow,
-    level: TraceLevel,
-) -> Result<Option<ConsentNeed>, StoreError> {
-    let Some(session) = store.session_of(row.session)? else {
-        return Ok(None);
-    };
-    Ok(Some(ConsentNeed {
-        exchange: row.exchange_id,
-        thread: store.thread_turn(row.exchange_id)?.map(|turn| turn.thread),
-        asked_by: session.auth_key_hash,
-        prompt_line: row.prompt_line,
-        level,
-    }))
 }
 
 /// An export that is on record.
@@ -308,20 +287,11 @@ fn withdrawn_at(store: &ReadStore) -> Result<BTreeMap<String, Seconds>, StoreErr
 /// What a consent is to, as screens call it.
 fn called(store: &ReadStore, scope: ConsentScope) -> Result<String, StoreError> {
     Ok(match scope {
-        ConsentScope::All => "all questions of the key".to_owned(),
+        ConsentScope::All => "all that its key asks".to_owned(),
         ConsentScope::Thread(id) => format!("conversation {}", find::short_thread(store, id)?),
         ConsentScope::Exchange(id) => {
             let short = find::short_id_of(store, id)?;
             format!("question {}", short.unwrap_or_else(|| id.to_string()))
         }
     })
-}
-
-/// The exchanges of an export as screens call them.
-pub fn exchanges_called(store: &ReadStore, ids: &[Uuid]) -> Result<Vec<String>, StoreError> {
-    let called = |id: &Uuid| {
-        let short = find::short_id_of(store, *id)?;
-        Ok(short.unwrap_or_else(|| id.to_string()))
-    };
-    ids.iter().map(called).collect()
 }

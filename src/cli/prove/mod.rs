@@ -9,4 +9,5 @@ pub(super) mod share;
 pub(super) mod stamp;
 pub(super) mod stranger;
 pub(super) mod sync;
+pub(super) mod trace;
 pub(super) mod witness;

@@ -1,7 +1,9 @@
 //! Traces for those who may not see the texts: showing, exporting and checking them, and the key that
 //! signs them.
 
-mod facts;
+pub mod export;
 pub mod key;
-pub mod own;
+mod own;
+pub mod select;
+pub mod show;
 pub mod verify;

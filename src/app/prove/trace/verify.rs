@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::home::Home;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::{PublicKey, Verifier};
@@ -17,7 +18,8 @@ use crate::record::trace::signed::{
 };
 use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
 
-use super::own::OwnRecord;
+use super::own::{OwnRecord, OwnVerdicts};
+use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::verify::opening::opened;
 use crate::app::prove::verify::target::read_signers;
 
@@ -99,6 +101,12 @@ pub struct CheckedTrace {
 }
 
 impl CheckedTrace {
+    /// The answer to one question.
+    pub fn answer(&self, question: TraceQuestion) -> QuestionAnswer {
+        let found = self.answers.iter().find(|(known, _)| *known == question);
+        found.map_or(QuestionAnswer::NotChecked, |(_, verdict)| verdict.answer)
+    }
+
     /// Whether some answer is of a kind.
     pub fn has(&self, answer: QuestionAnswer) -> bool {
         let mut answers = self.answers.iter();
@@ -106,13 +114,29 @@ impl CheckedTrace {
     }
 }
 
-/// Checks every trace of a file; `own` is the record of this machine, where there is one.
+/// Checks every trace of a file, with what the home on this machine knows, where there is one.
 ///
 /// # Errors
 /// A sentence on why nothing could be looked at.
 pub fn check(
     request: &TraceCheckRequest,
-    own: Option<&OwnRecord>,
+    home: Option<&Home>,
+) -> Result<Vec<CheckedTrace>, String> {
+    let told = |e: OpenHomeError| format!("the home can't be read: {e}");
+    let store = home.map(|home| open::store(home).map_err(OpenHomeError::from));
+    let store = store.transpose().map_err(told)?;
+    if let Some(store) = &store {
+        store.begin_read().map_err(|e| told(e.into()))?;
+    }
+    let own = home.zip(store.as_ref());
+    let own = own.map(|(home, store)| OwnRecord::of(home, store));
+    let own = own.transpose().map_err(told)?;
+    check_against(request, own.as_ref())
+}
+
+fn check_against(
+    request: &TraceCheckRequest,
+    own: Option<&OwnRecord<'_>>,
 ) -> Result<Vec<CheckedTrace>, String> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
@@ -170,7 +194,7 @@ impl CheckKey {
 }
 
 impl CheckKeys {
-    fn of(request: &TraceCheckRequest, own: Option<&OwnRecord>) -> Result<CheckKeys, String> {
+    fn of(request: &TraceCheckRequest, own: Option<&OwnRecord<'_>>) -> Result<CheckKeys, String> {
         let named = request.key.as_deref().map(|text| {
             parse_public_key(text).map(CheckKey::new).ok_or_else(|| {
                 "--key takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
@@ -238,7 +262,7 @@ fn key_verdicts(answers: SignatureAnswers, id: &str) -> [(TraceQuestion, Questio
 }
 
 /// A trace without an envelope.
-fn check_alone(trace: &Trace, keys: &CheckKeys, own: Option<&OwnRecord>) -> CheckedTrace {
+fn check_alone(trace: &Trace, keys: &CheckKeys, own: Option<&OwnRecord<'_>>) -> CheckedTrace {
     const NO_KEY: &str = "nobody said whose key it is: --key BASE64, as gently trace key prints it";
     const ALONE: &str = "it has no envelope, so that its ids and times are signed by nobody";
     let [signature, key] = match keys.for_trace(trace) {
@@ -290,13 +314,17 @@ fn checked(
 }
 
 /// *On record* and *same* without a home.
-fn no_home() -> (QuestionVerdict, QuestionVerdict) {
+fn no_home() -> OwnVerdicts {
     const NO_HOME: &str = "there is no home here to compare it with";
     (not_checked(NO_HOME), not_checked(NO_HOME))
 }
 
 /// A trace in its envelope.
-fn check_envelope(envelope: &Envelope, keys: &CheckKeys, own: Option<&OwnRecord>) -> CheckedTrace {
+fn check_envelope(
+    envelope: &Envelope,
+    keys: &CheckKeys,
+    own: Option<&OwnRecord<'_>>,
+) -> CheckedTrace {
     let trace = &envelope.trace;
     let key = keys.for_trace(trace);
     let answers = envelope.answers(key.map(|key| &key.key));
