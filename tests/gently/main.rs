@@ -119,6 +119,8 @@ mod tamper_database;
 mod tamper_rows;
 mod threads;
 mod times;
+mod trace_rig;
+mod traces;
 mod tutorial;
 mod twins;
 mod two_messages;

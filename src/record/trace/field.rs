@@ -207,7 +207,7 @@ fields! {
     /// Always false: no turn makes another.
     IsRecursive AspdmaResult "is_recursive" Generic Flag;
     /// Reason codes and the validator's notes.
-    ActionRationale AspdmaResult "action_rationale" Detailed Text;
+    ActionRationale AspdmaResult "action_rationale" FullTraces Text;
     /// The compiled prompt.
     AspdmaPrompt AspdmaResult "aspdma_prompt" FullTraces Text;
 

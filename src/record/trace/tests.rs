@@ -328,10 +328,6 @@ fn the_fuller_levels_of_an_answered_turn() {
                 F::SourcesIdentified,
                 r#"["ledger_fact:1","model:1","tool:5","turn:1"]"#,
             ),
-            (
-                F::ActionRationale,
-                r#""1 of 4 checks: evidence: unsourced count=1""#,
-            ),
             (F::HumilityUncertainties, r#"["gpu_health"]"#),
             (F::ActionExecuted, r#""SPEAK""#),
             (F::ModelsUsed, r#"["small-1b"]"#),
@@ -341,6 +337,10 @@ fn the_fuller_levels_of_an_answered_turn() {
         assert_eq!(value(trace, F::VetoAffectedValues), None);
     }
     for (field, expected) in [
+        (
+            F::ActionRationale,
+            r#""1 of 4 checks: evidence: unsourced count=1""#.to_owned(),
+        ),
         (F::ThoughtContent, format!("\"{QUESTION}\"")),
         (
             F::SystemSnapshot,
