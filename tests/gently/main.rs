@@ -119,6 +119,7 @@ mod tamper_database;
 mod tamper_rows;
 mod threads;
 mod times;
+mod trace_page;
 mod trace_rig;
 mod traces;
 mod tutorial;

@@ -86,9 +86,9 @@ enum TraceFileForm {
 
 /// Flags of `gently trace export`.
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("of").required(true).args(["exchanges", "session", "thread", "since", "all"])))]
+#[command(group(clap::ArgGroup::new("of").args(["exchanges", "session", "thread", "since", "all"])))]
 pub struct TraceExportArgs {
-    /// Exchanges as gently show takes them
+    /// Exchanges as gently show takes them; or one of the four options below
     #[arg(value_name = "EXCHANGE")]
     exchanges: Vec<String>,
     /// All of a session
@@ -227,14 +227,23 @@ fn shown_text(shown: &ShownTrace) -> String {
     text
 }
 
-fn selection(args: &TraceExportArgs) -> TraceSelection {
-    match (&args.session, &args.thread, &args.since) {
+fn selection(args: &TraceExportArgs) -> Result<TraceSelection, String> {
+    Ok(match (&args.session, &args.thread, &args.since) {
         (Some(id), ..) => TraceSelection::Session(id.clone()),
         (_, Some(id), _) => TraceSelection::Thread(id.clone()),
         (.., Some(time)) => TraceSelection::Since(time.clone()),
         _ if args.all => TraceSelection::All,
+        _ if args.exchanges.is_empty() => {
+            return Err(format!(
+                "say which traces: exchanges such as last or 81bb5b35/16, or --session ID, --thread ID, --since TIME, \
+                 --all; as in: {} trace export last --level {} --out {}",
+                program(),
+                args.level,
+                shell_word(&args.out)
+            ));
+        }
         _ => TraceSelection::Named(args.exchanges.clone()),
-    }
+    })
 }
 
 /// Why a file of this name can't be written.
@@ -256,7 +265,7 @@ fn judge_out(args: &TraceExportArgs) -> Result<(), String> {
 async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportError> {
     judge_out(args).map_err(TraceExportError::Because)?;
     let request = ExportRequest {
-        selection: selection(args),
+        selection: selection(args).map_err(TraceExportError::Because)?,
         trace: TraceRequest {
             level: args.level,
             profile: args.profile,

@@ -19,7 +19,7 @@ use crate::record::trace::signed::{
 use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
 
 use super::own::{OwnRecord, OwnVerdicts};
-use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::open;
 use crate::app::prove::verify::opening::opened;
 use crate::app::prove::verify::target::read_signers;
 
@@ -122,15 +122,11 @@ pub fn check(
     request: &TraceCheckRequest,
     home: Option<&Home>,
 ) -> Result<Vec<CheckedTrace>, String> {
-    let told = |e: OpenHomeError| format!("the home can't be read: {e}");
-    let store = home.map(|home| open::store(home).map_err(OpenHomeError::from));
-    let store = store.transpose().map_err(told)?;
-    if let Some(store) = &store {
-        store.begin_read().map_err(|e| told(e.into()))?;
-    }
+    // A home that can't be read is no reason not to look at somebody else's file.
+    let store = home.and_then(|home| open::store(home).ok());
+    let store = store.filter(|store| store.begin_read().is_ok());
     let own = home.zip(store.as_ref());
-    let own = own.map(|(home, store)| OwnRecord::of(home, store));
-    let own = own.transpose().map_err(told)?;
+    let own = own.and_then(|(home, store)| OwnRecord::of(home, store).ok());
     check_against(request, own.as_ref())
 }
 
@@ -315,7 +311,7 @@ fn checked(
 
 /// *On record* and *same* without a home.
 fn no_home() -> OwnVerdicts {
-    const NO_HOME: &str = "there is no home here to compare it with";
+    const NO_HOME: &str = "there is no home here that can be read, to compare it with";
     (not_checked(NO_HOME), not_checked(NO_HOME))
 }
 
