@@ -848,3 +848,31 @@ fn an_erased_turn_keeps_its_trace_without_texts() {
     );
     assert!(ran.exits(2).err.contains("erased"));
 }
+
+/// What waits for its answer has no trace yet: named it is refused, among others it is left out.
+#[test]
+fn what_waits_has_no_trace_yet() {
+    let (person, server) = served(Behaviour::Gate);
+    let ask = |question: &str| {
+        let mut asking = person.command(&["ask", question]);
+        asking.stdout(Stdio::null()).stderr(Stdio::null());
+        asking.spawn().unwrap()
+    };
+    let mut first = ask("The first question?");
+    server.wait_for(1);
+    for args in [
+        &["last", "--level", "generic"][..],
+        &["--all", "--level", "generic"],
+    ] {
+        let (file, ran) = export(&person, "waits.json", args);
+        let ran = ran.exits(2);
+        assert!(ran.err.contains("waits for its outcome"), "{}", ran.err);
+        assert!(!file.exists());
+    }
+    person.gently(&["trace", "show", "last"]).exits(2);
+    server.release();
+    assert!(first.wait().unwrap().success());
+    let file = exported(&person, "first.json", &["last", "--level", "generic"]);
+    assert_eq!(lines(&file).len(), 1);
+    assert_eq!(exports_on_record(&person), 1);
+}

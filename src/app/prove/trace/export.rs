@@ -2,6 +2,7 @@
 //! record before the file has a name.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use uuid::Uuid;
 
@@ -83,7 +84,7 @@ fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
     Err(TraceExportError::Because(why.into()))
 }
 
-fn unbuilt(short: &str, fault: impl std::fmt::Display) -> OpenHomeError {
+fn unbuilt(short: &dyn fmt::Display, fault: impl std::fmt::Display) -> OpenHomeError {
     OpenHomeError::Refused(format!(
         "the trace of {short} can't be made: {fault}; look with: gently audit verify"
     ))
@@ -92,7 +93,7 @@ fn unbuilt(short: &str, fault: impl std::fmt::Display) -> OpenHomeError {
 /// Builds the trace of a turn by the mapping that is on record with it.
 pub(super) fn build(
     turn: &TurnTrace,
-    short: &str,
+    short: &dyn fmt::Display,
     request: TraceRequest,
 ) -> Result<(TraceMapping, BuiltTrace), OpenHomeError> {
     let mapping = match &turn.recorded {
@@ -163,7 +164,7 @@ impl<'a> ExportKeys<'a> {
     }
 
     /// The signed trace; its signature holds.
-    fn sign(&self, built: BuiltTrace, short: &str) -> Result<Trace, TraceExportError> {
+    fn sign(&self, built: BuiltTrace, short: &dyn fmt::Display) -> Result<Trace, TraceExportError> {
         let bytes = built.trace.to_be_signed();
         let bytes = bytes.map_err(|fault: TraceFault| unbuilt(short, fault))?;
         let signature = self.own.as_ref().unwrap_or(self.ledger).sign(&bytes)?;
@@ -180,7 +181,7 @@ impl<'a> ExportKeys<'a> {
         &self,
         head: EnvelopeHead,
         trace: Trace,
-        short: &str,
+        short: &dyn fmt::Display,
     ) -> Result<Envelope, TraceExportError> {
         let bytes = head.to_be_signed(&trace);
         let bytes = bytes.map_err(|fault| unbuilt(short, fault))?;
@@ -200,9 +201,26 @@ impl<'a> ExportKeys<'a> {
     }
 }
 
+/// How screens call an exchange; looked up where it is said, which is where something is wrong.
+#[derive(Clone, Copy)]
+struct ExchangeName<'a> {
+    store: &'a ReadStore,
+    exchange: Uuid,
+}
+
+impl fmt::Display for ExchangeName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = find::short_id_of(self.store, self.exchange).ok().flatten();
+        match short {
+            Some(short) => f.write_str(&short),
+            None => write!(f, "{}", self.exchange),
+        }
+    }
+}
+
 /// One turn whose trace is exported.
-struct ExportTurn {
-    short: String,
+struct ExportTurn<'a> {
+    short: ExchangeName<'a>,
     turn: Box<TurnTrace>,
     consent: Option<Consent>,
 }
@@ -264,19 +282,21 @@ pub(super) fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
 }
 
 /// The turns with their facts; where texts are shown, each under its consent.
-fn turns(
-    opened: &OpenHome,
+fn turns<'a>(
+    opened: &'a OpenHome,
     request: &ExportRequest,
     exchanges: &[Uuid],
     now: Seconds,
-) -> Result<Vec<ExportTurn>, TraceExportError> {
+) -> Result<Vec<ExportTurn<'a>>, TraceExportError> {
     let (store, level) = (&opened.store, request.trace.level);
     let reader = TraceFactsReader::new(store)?;
     let given = consents(store)?;
     let (mut turns, mut uncovered) = (Vec::with_capacity(exchanges.len()), Vec::new());
     for exchange in exchanges {
-        let short = find::short_id_of(store, *exchange)?;
-        let short = short.unwrap_or_else(|| exchange.to_string());
+        let short = ExchangeName {
+            store,
+            exchange: *exchange,
+        };
         let TraceLookup::Found(turn) = reader.facts_of(*exchange, level)? else {
             return because(format!("{short} has no outcome any more; say it again"));
         };
@@ -310,7 +330,7 @@ fn turns(
 }
 
 /// `81bb5b35/16 (consent-1: it is withdrawn)`
-fn gap_words(short: &str, gaps: &[(&Consent, ConsentGap)]) -> String {
+fn gap_words(short: &dyn fmt::Display, gaps: &[(&Consent, ConsentGap)]) -> String {
     match gaps.first() {
         None => format!("{short} (there is none)"),
         Some((consent, gap)) => {
@@ -323,7 +343,7 @@ fn gap_words(short: &str, gaps: &[(&Consent, ConsentGap)]) -> String {
 async fn proof(
     opened: &OpenHome,
     key: Hash32,
-    one: &ExportTurn,
+    one: &ExportTurn<'_>,
 ) -> Result<OpeningFile, TraceExportError> {
     let request = OpeningRequest {
         session: Some(one.turn.facts.exchange.to_string()),
@@ -350,10 +370,10 @@ fn line(
     opened: &OpenHome,
     request: &ExportRequest,
     keys: &ExportKeys<'_>,
-    one: &ExportTurn,
+    one: &ExportTurn<'_>,
     proof: Option<OpeningFile>,
 ) -> Result<ExportPart, TraceExportError> {
-    let (turn, short) = (&one.turn, one.short.as_str());
+    let (turn, short) = (&one.turn, &one.short);
     let recorded = turn.recorded.as_ref();
     let (mapping, built) = build(turn, short, request.trace)?;
     let absent = built.absent.clone();
