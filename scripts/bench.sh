@@ -13,6 +13,8 @@
 #                                      is given) and 1000 sessions; RUNS (200) questions
 #   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
 #                                      to the six events before it: gently audit replay --all
+#   scripts/bench.sh trace [N…]        N exchanges (10000 when none is given): gently trace export --all --level generic in
+#                                      each form, and gently trace verify, with the home and without; RUNS (3) of each
 #   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file, in milliseconds
 #                                      of processor time; RUNS (5) times
 #   scripts/bench.sh judge             judging a reply of 1 MB to a prompt of 1 MB, of each family of hostile text, and of
@@ -34,13 +36,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,31s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,33s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | check | headers | replay | search) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check | headers | replay | trace | search) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -54,12 +56,12 @@ if (($# == 0)); then
   context) set -- 100000 ;;
   headers) set -- 900000 ;;
   check) set -- 1000 ;;
-  replay) set -- 10000 ;;
+  replay | trace) set -- 10000 ;;
   search) set -- 1000000 ;;
   esac
 fi
 program=ledgers
-case "$part" in ask | check | context | sanitize | judge | headers | replay | search) program=bench ;; esac
+case "$part" in ask | check | context | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
 
 profile="${PROFILE:-release}"
 cargo build --profile "$profile" --locked --quiet --bin gently --test "$program"
@@ -98,6 +100,14 @@ fi
 if [[ "$part" == replay ]]; then
   for count in "$@"; do
     "$bench" replay "$target/gently" "$work/$count" "$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == trace ]]; then
+  echo "                                             median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" trace "$target/gently" "$work/$count" "$count" "${RUNS:-3}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

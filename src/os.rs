@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a path names that is no regular file, as an error's words.
 fn not_regular(what: &str) -> io::Error {
@@ -172,18 +172,8 @@ fn replace(
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new-{}", std::process::id()));
-    let beside = path.with_file_name(name);
-    let _ = std::fs::remove_file(&beside);
-    let mut options = std::fs::OpenOptions::new();
-    // `create_new` follows no link: the name must be free.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
-    let written = options.open(&beside).and_then(|mut file| {
+    let beside = beside(path);
+    let written = new_file(&beside, mode).and_then(|mut file| {
         file.write_all(bytes)?;
         #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -194,6 +184,133 @@ fn replace(
         let _ = std::fs::remove_file(&beside);
     }
     placed
+}
+
+/// A file that is whole, and on the disk, before it has its name: a process that is killed meanwhile
+/// leaves nothing behind, where the system knows files without a name.
+#[derive(Debug)]
+pub struct UnnamedFile {
+    path: PathBuf,
+    file: File,
+    /// The name that it has meanwhile, where it has to have one.
+    beside: Option<PathBuf>,
+}
+
+impl UnnamedFile {
+    /// Writes it, for a place that it may get later.
+    pub fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<UnnamedFile> {
+        let mut unnamed = match unnamed_in(folder_of(path), mode) {
+            Some(file) => UnnamedFile {
+                path: path.to_owned(),
+                file,
+                beside: None,
+            },
+            None => {
+                let beside = beside(path);
+                UnnamedFile {
+                    path: path.to_owned(),
+                    file: new_file(&beside, mode)?,
+                    beside: Some(beside),
+                }
+            }
+        };
+        io::Write::write_all(&mut unnamed.file, bytes)?;
+        unnamed.file.sync_all()?;
+        Ok(unnamed)
+    }
+
+    /// Gives it its name. Another file of that name is replaced in one step, or is an error.
+    pub fn name(mut self, replaces: bool) -> io::Result<()> {
+        let place = match (replaces, &self.beside) {
+            (true, None) => {
+                let beside = beside(&self.path);
+                link(&self.file, &beside)?;
+                self.beside.insert(beside)
+            }
+            (_, Some(beside)) => beside,
+            (false, None) => {
+                link(&self.file, &self.path)?;
+                return sync_folder_of(&self.path);
+            }
+        };
+        if replaces {
+            std::fs::rename(place, &self.path)?;
+            self.beside = None;
+        } else {
+            std::fs::hard_link(place, &self.path)?;
+        }
+        sync_folder_of(&self.path)
+    }
+}
+
+impl Drop for UnnamedFile {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            let _ = std::fs::remove_file(beside);
+        }
+    }
+}
+
+/// The folder of a path; that of a bare name is the current one.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
+}
+
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match cfg!(unix) {
+        true => File::open(folder_of(path))?.sync_all(),
+        false => Ok(()),
+    }
+}
+
+/// A file without a name in a folder; none where the system knows none there.
+#[cfg(target_os = "linux")]
+fn unnamed_in(folder: &Path, mode: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::from_raw_mode(mode));
+    opened.ok().map(File::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_in(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+/// Gives a file without a name one that is free.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD};
+    use std::os::fd::AsRawFd as _;
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A name beside a file, of this process alone; what was left under it is removed.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    let _ = std::fs::remove_file(&beside);
+    beside
+}
+
+/// A new file; `create_new` follows no link: the name must be free.
+fn new_file(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    options.open(path)
 }
 
 /// Nothing of this process's memory is written to the disk when it crashes: there are texts and

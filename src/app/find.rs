@@ -158,6 +158,10 @@ pub enum IdKind {
     Conflict,
     /// That a text was opened to others.
     Opening,
+    /// That texts may be handed on in traces.
+    Consent,
+    /// That traces were handed on.
+    Export,
 }
 
 /// What there is to say of a kind of ids.
@@ -186,7 +190,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 12] = {
+const ID_KINDS: [IdKindRow; 14] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -220,6 +224,18 @@ const ID_KINDS: [IdKindRow; 12] = {
             Opening,
             "opening",
             "the record that a text was handed on",
+            SHOW,
+        ),
+        id_kind(
+            Consent,
+            "consent",
+            "a consent to hand texts on in traces",
+            SHOW,
+        ),
+        id_kind(
+            Export,
+            "export",
+            "the record that traces were handed on",
             SHOW,
         ),
     ]

@@ -22,9 +22,11 @@ use super::prove::audit::AuditCommand;
 use super::prove::audit::check::CheckArgs;
 use super::prove::audit::open::OpenArgs;
 use super::prove::audit::replay::ReplayArgs;
+use super::prove::consent::ConsentCommand;
 use super::prove::publish::{ExportArgs, PublishArgs};
 use super::prove::share::ShareArgs;
 use super::prove::sync::SyncArgs;
+use super::prove::trace::TraceCommand;
 use super::prove::witness::WitnessCommand;
 use super::remember::conflict::ConflictCommand;
 use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
@@ -149,6 +151,12 @@ pub enum Command {
     Stats(StatsArgs),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
+    /// What a turn was, for those who may not see its texts: show, export, verify
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Consent that texts are handed on in traces: give, withdraw, list
+    #[command(subcommand)]
+    Consent(ConsentCommand),
     /// Check what somebody shared with you: genuine or not, by whom
     ///
     /// It says since when, too. It needs no home, no ledger and no network.

@@ -61,7 +61,12 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Remember",
         &["fact", "note", "decision", "intent", "conflict"],
     ),
-    ("Prove", &["share", "check", "audit", "anchor", "witness"]),
+    (
+        "Prove",
+        &[
+            "share", "check", "audit", "trace", "consent", "anchor", "witness",
+        ],
+    ),
     ("Keep", &["backup", "restore", "sync", "erase", "sanitize"]),
     (
         "Set up",

@@ -28,7 +28,7 @@ use ask::chat;
 use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase};
 use look::{action, conversation, drift, log, search, session, show, stats, thread};
-use prove::{anchor, audit, publish, share, stamp, sync, witness};
+use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
 use remember::{conflict, context, items, project};
 use screen::{Gate, pager, passphrase};
 use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
@@ -154,6 +154,8 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Show(args) => show::run(&args, json),
         Command::Search(args) => search::run(args, json),
         Command::Stats(args) => stats::run(&args, json),
+        Command::Trace(command) => trace::run(command, json).await,
+        Command::Consent(command) => consent::run(command, json).await,
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
             return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));

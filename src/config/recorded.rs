@@ -87,6 +87,7 @@ mod tests {
         "model.timeout_s",
         "ots.calendars",
         "ots.quorum",
+        "trace.key_file",
         "witness.deadline_ms",
         "witness.quorum",
     ];

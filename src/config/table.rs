@@ -285,6 +285,11 @@ key_table! {
         passphrase_cmd: Option<String> = some_text, "passphrase_cmd", Text(COMMAND), Unset,
             "a shell command whose first line is the passphrase of keys/auth.key and of backups";
     }
+    /// What signs traces.
+    trace: TraceSettings {
+        key_file: Option<PathBuf> = path, "key_file", Text(PATH), Unset,
+            "a file of mode 0600 with the raw 32-byte seed of the key that signs traces; relative to the home; unset: the key that signs the ledger";
+    }
 }
 
 /// What people write who look for a place for the node's password.

@@ -134,6 +134,14 @@ pub enum KeyError {
         /// How the file differs from a key in OpenSSH's form.
         reason: String,
     },
+    /// Not a raw seed.
+    #[error("{} has {actual} bytes, and a raw Ed25519 seed has 32: not base64, not digits, no newline", path.display())]
+    Seed {
+        /// File of the seed.
+        path: PathBuf,
+        /// How many bytes it has.
+        actual: usize,
+    },
     /// Not a public key file of the one kind.
     #[error("{} holds no `ssh-ed25519 AAAA…` on its first line", path.display())]
     PublicKey {

@@ -44,6 +44,18 @@ impl SigningKey {
         }
     }
 
+    /// Reads a file that is a 32-byte seed and nothing else; refuses one that others may read.
+    pub fn load_seed(path: &Path) -> Result<Self, KeyError> {
+        let bytes = vault::read_secret(path)?;
+        match <&[u8; 32]>::try_from(&bytes[..]) {
+            Ok(seed) => Ok(Self::from_seed(seed)),
+            Err(_) => Err(KeyError::Seed {
+                path: path.to_owned(),
+                actual: bytes.len(),
+            }),
+        }
+    }
+
     /// Writes the private file (mode 0600) and beside it the public one (`.pub`); neither may exist
     /// yet.
     ///

@@ -10,6 +10,7 @@
 //!                                    of the contexts of so many questions
 //! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
 //! bench replay GENTLY HOME EXCHANGES a home with so many exchanges in threads of a hundred, then all of them replayed
+//! bench trace GENTLY HOME EXCHANGES RUNS   the same home, then generic traces of all of it: exported and verified
 //! bench search GENTLY HOME MESSAGES RUNS   a home with so many messages of 60 words, then searches of every kind in it
 //! bench judge                        judging 1 MB of each hostile family, and half of it
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
@@ -34,6 +35,7 @@ mod processor;
 mod replay;
 mod search;
 mod server;
+mod trace;
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -72,6 +74,12 @@ fn main() {
         ["replay", gently, home, exchanges] => {
             replay::run(gently, Path::new(home), exchanges.parse().unwrap())
         }
+        ["trace", gently, home, exchanges, runs] => {
+            let (home, exchanges) = (Path::new(home), exchanges.parse().unwrap());
+            for measured in trace::measure(gently, home, exchanges, runs.parse().unwrap()) {
+                print_target(measured);
+            }
+        }
         ["search", gently, home, messages, runs] => search(
             gently,
             Path::new(home),
@@ -85,7 +93,7 @@ fn main() {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | beside LLM GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
                  context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | judge | \
-                 replay GENTLY HOME EXCHANGES | search GENTLY HOME MESSAGES RUNS"
+                 replay GENTLY HOME EXCHANGES | trace GENTLY HOME EXCHANGES RUNS | search GENTLY HOME MESSAGES RUNS"
             );
             std::process::exit(2);
         }

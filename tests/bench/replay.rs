@@ -118,7 +118,8 @@ fn salt() -> Salt {
     Salt::new(salt)
 }
 
-fn make(root: &Path, exchanges: u64) {
+/// Makes a home with so many exchanges in threads of a hundred.
+pub fn make(root: &Path, exchanges: u64) {
     let begun = Instant::now();
     let clock = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -548,3 +548,32 @@ fn an_agent_signs_receipts_and_tree_heads_of_openings() {
     fine(&checked);
     assert!(String::from_utf8_lossy(&checked.stdout).contains("signed by:   yes"));
 }
+
+/// Traces and their envelopes are signed where the ledger's key is, and by nobody without it.
+#[test]
+fn traces_are_signed_through_the_agent() {
+    let mut agent = Agent::start();
+    fine(&agent.gently(&["ask", "How is this machine doing?"]));
+    let file = agent.dir.path().join("trace.json");
+    let export = [
+        "trace",
+        "export",
+        "last",
+        "--level",
+        "generic",
+        "--force",
+        "--out",
+        file.to_str().unwrap(),
+    ];
+    fine(&agent.gently(&export));
+    let verified = agent.gently(&["trace", "verify", file.to_str().unwrap()]);
+    fine(&verified);
+    let told = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(told.contains("signature    yes: "), "{told}");
+    let (before, lines) = (fs::read(&file).unwrap(), agent.lines());
+    agent.stop();
+    assert_eq!(agent.gently(&export).status.code(), Some(2));
+    assert_eq!((fs::read(&file).unwrap(), agent.lines()), (before, lines));
+    // What registers the key needs no agent.
+    fine(&agent.gently(&["trace", "key"]));
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::anchor::SourceFault;
+use crate::audit::trace_facts::TraceFactsFault;
 use crate::backup::BackupError;
 use crate::config::ConfigError;
 use crate::govern::sanitize::RuleFault;
@@ -44,6 +45,9 @@ pub enum OpenHomeError {
     /// Evidence that can't be looked at.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    /// The rows of an exchange give no trace.
+    #[error(transparent)]
+    TraceFacts(#[from] TraceFactsFault),
     /// Witnesses could not be asked.
     #[error(transparent)]
     Witness(#[from] WitnessError),

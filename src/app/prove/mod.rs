@@ -1,6 +1,7 @@
 //! Evidence: checking it, opening it to others, giving it away, bounding its time.
 
 pub mod anchor;
+pub mod consent;
 pub mod git;
 pub mod header_sync;
 pub mod history;
@@ -11,6 +12,7 @@ pub mod replay;
 pub(super) mod revealed;
 pub mod share;
 pub mod stamping;
+pub mod trace;
 pub mod tree_heads;
 pub mod verify;
 pub mod witnesses;

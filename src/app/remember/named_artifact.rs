@@ -18,6 +18,8 @@ pub struct NamedArtifact<'a> {
     pub name_key: &'static str,
     /// The name, as it was typed; it has been checked.
     pub name: &'a str,
+    /// What else it says, beside who gave the name.
+    pub beside: Vec<(&'static str, ArtifactField)>,
 }
 
 /// Something as it is after it was given a name.
@@ -38,10 +40,11 @@ pub async fn record_named(
 ) -> Result<(RecordedArtifact, Vec<String>), OpenHomeError> {
     let (recorded, found) = record_under_numbers(opened, key, |numbers, session| {
         let name = redact_with(named.name, numbers);
-        let content = vec![
+        let mut content = vec![
             ("by", ArtifactField::Hash(key)),
             (named.name_key, ArtifactField::Text(name.clean)),
         ];
+        content.extend(named.beside.iter().cloned());
         let new = NewArtifact {
             kind: named.kind,
             id: named.id.clone(),

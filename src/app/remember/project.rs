@@ -306,6 +306,7 @@ pub async fn begin(
         id: ArtifactId::Next { prefix: PROJECT },
         name_key: "name",
         name,
+        beside: Vec::new(),
     };
     let (recorded, removed) = record_named(opened, key, named, notice).await?;
     let of = after(opened, &recorded.document.id)?;
@@ -327,6 +328,7 @@ pub async fn rename(
         id: ArtifactId::Of(found.row.id.clone()),
         name_key: "name",
         name,
+        beside: Vec::new(),
     };
     let (_, removed) = record_named(opened, key, named, notice).await?;
     let of = after(opened, &found.row.id)?;

@@ -152,7 +152,7 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
 /// The others choose a model's voice or what a person sees; what is asked with them is on record
 /// each time.
 fn guards(key: &str) -> bool {
-    const SECTIONS: [&str; 8] = [
+    const SECTIONS: [&str; 9] = [
         "anchor",
         "keys",
         "ots",
@@ -160,6 +160,7 @@ fn guards(key: &str) -> bool {
         "retention",
         "sanitize",
         "store",
+        "trace",
         "witness",
     ];
     const KEYS: [&str; 7] = [

@@ -636,6 +636,89 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "trace",
+        &[
+            ("gently trace show", "what the newest turn was"),
+            (
+                "gently trace export --all --level generic --out traces.jsonl",
+                "for others",
+            ),
+            ("gently trace verify traces.jsonl", "is it genuine?"),
+        ],
+    ),
+    (
+        "trace show",
+        &[
+            ("gently trace show", "the newest turn, without a word of it"),
+            (
+                "gently trace show 81bb5b35/16 --level detailed",
+                "another one, with names",
+            ),
+        ],
+    ),
+    (
+        "trace export",
+        &[
+            (
+                "gently trace export last --level generic --out trace.json",
+                "one turn",
+            ),
+            (
+                "gently trace export --since 30d --level detailed --as batch --out month.jsonl",
+                "a month, for the other project's receiver",
+            ),
+            (
+                "gently trace export 81bb5b35/16 --level full_traces --with-proof --out whole.json",
+                "with texts, under a consent",
+            ),
+        ],
+    ),
+    (
+        "trace verify",
+        &[
+            ("gently trace verify traces.jsonl", "what gently wrote"),
+            (
+                "gently trace verify traces.jsonl --signer allowed_signers",
+                "and is it theirs?",
+            ),
+        ],
+    ),
+    (
+        "trace key",
+        &[("gently trace key", "its id, and what registers it")],
+    ),
+    (
+        "consent",
+        &[
+            (
+                "gently consent give --purpose \"a study\" --past",
+                "to all that you asked and ask",
+            ),
+            ("gently consent list", "what is in force"),
+        ],
+    ),
+    (
+        "consent give",
+        &[
+            (
+                "gently consent give --purpose \"a study\" --until 2027-12-31",
+                "to all that you ask from now on",
+            ),
+            (
+                "gently consent give --purpose \"a study\" --exchange last",
+                "to one question and its answer",
+            ),
+        ],
+    ),
+    (
+        "consent withdraw",
+        &[("gently consent withdraw consent-1", "no more is handed on")],
+    ),
+    (
+        "consent list",
+        &[("gently consent list", "all of them, oldest first")],
+    ),
+    (
         "anchor",
         &[
             (

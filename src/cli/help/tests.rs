@@ -382,7 +382,7 @@ fn help_on_what_is_not_there_says_what_is() {
     let top = told(&["vrify"]);
     assert!(top.starts_with("there is no help on 'vrify'; did you mean 'gently help verify'?\n"));
     assert!(
-        top.contains("\n  Prove:    share check audit anchor witness\n"),
+        top.contains("\n  Prove:    share check audit trace consent anchor witness\n"),
         "{top}"
     );
     assert!(

@@ -59,7 +59,9 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         }
         IdKind::Drift => drift::print_event(&id, json),
         IdKind::Project => project::print_shown(&id, json),
-        IdKind::Conflict | IdKind::Opening => artifact::run(&home, &id, json),
+        IdKind::Conflict | IdKind::Opening | IdKind::Consent | IdKind::Export => {
+            artifact::run(&home, &id, json)
+        }
     }
 }
 

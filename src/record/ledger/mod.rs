@@ -6,6 +6,7 @@ pub mod bundle_text;
 pub mod client_request;
 pub mod commit;
 pub mod commitment;
+pub mod consent;
 pub mod conversation;
 pub mod documents;
 pub mod exchange;

@@ -274,13 +274,8 @@ impl Envelope {
         }
         let asked_at: Option<Seconds> = trace.started_at.parse().ok();
         let id = asked_at.map(|at| trace_id(head.exchange, at));
-        let field = |field: TraceField| {
-            let place = field.place(TraceProfile::SevenComponents);
-            let event = place.step.event_type();
-            let mut components = trace.components.iter();
-            let component = components.find(|component| component.event_type == event)?;
-            place.find(&component.data)
-        };
+        // What is asked for stands in the same place in either profile.
+        let field = |field: TraceField| field.find(TraceProfile::SevenComponents, trace);
         let line = TraceValue::text(head.prompt_line.to_string());
         let number = TraceValue::count(head.seq);
         for (is_same, what) in [

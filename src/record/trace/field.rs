@@ -207,7 +207,7 @@ fields! {
     /// Always false: no turn makes another.
     IsRecursive AspdmaResult "is_recursive" Generic Flag;
     /// Reason codes and the validator's notes.
-    ActionRationale AspdmaResult "action_rationale" Detailed Text;
+    ActionRationale AspdmaResult "action_rationale" FullTraces Text;
     /// The compiled prompt.
     AspdmaPrompt AspdmaResult "aspdma_prompt" FullTraces Text;
 
@@ -320,6 +320,15 @@ impl FieldPlace {
 }
 
 impl TraceField {
+    /// What a trace holds of it.
+    pub fn find(self, profile: TraceProfile, trace: &UnsignedTrace) -> Option<&TraceValue> {
+        let place = self.place(profile);
+        let event = place.step.event_type();
+        let mut components = trace.components.iter();
+        let component = components.find(|component| component.event_type == event)?;
+        place.find(&component.data)
+    }
+
     /// Where it stands in a profile.
     pub fn place(self, profile: TraceProfile) -> FieldPlace {
         let row = self.row();
@@ -444,7 +453,7 @@ fn held_once(
 
 /// The profile that a trace is in: whether something is folded in it, or is said to be absent
 /// there.
-fn profile_of(trace: &UnsignedTrace, absent: &BTreeMap<String, Absence>) -> TraceProfile {
+pub fn profile_of(trace: &UnsignedTrace, absent: &BTreeMap<String, Absence>) -> TraceProfile {
     let effective = TraceField::EffectiveSources.place(TraceProfile::SixComponents);
     let event = effective.step.event_type();
     let mut components = trace.components.iter();

@@ -125,12 +125,12 @@ impl TraceMapping {
 }
 
 /// `th_` and the exchange's id.
-pub(super) fn thought_id(exchange: Uuid) -> String {
+pub fn thought_id(exchange: Uuid) -> String {
     format!("th_{exchange}")
 }
 
 /// `trace-`, the thought's id and the digits of a time.
-pub(super) fn trace_id(exchange: Uuid, asked_at: Seconds) -> String {
+pub fn trace_id(exchange: Uuid, asked_at: Seconds) -> String {
     let digits: String = asked_at
         .to_string()
         .chars()
@@ -140,7 +140,7 @@ pub(super) fn trace_id(exchange: Uuid, asked_at: Seconds) -> String {
 }
 
 /// The first 16 digits of the SHA-256 of a ledger's name.
-pub(super) fn agent_id_hash(origin: &str) -> String {
+pub fn agent_id_hash(origin: &str) -> String {
     Hash32::digest(origin.as_bytes()).short16()
 }
 

@@ -27,8 +27,10 @@
 //! | `signed.rs` | M, its signature, traces of anybody |
 //! | `envelope.rs` | the envelope, and what it answers by itself |
 //! | `file.rs` | batches, and files that hold any of these |
+//! | `export.rs` | how the record says that traces were handed on |
 
 pub mod envelope;
+pub mod export;
 pub mod facts;
 pub mod field;
 pub mod file;

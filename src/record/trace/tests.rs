@@ -22,11 +22,13 @@ use super::signed::{
 };
 use super::sources::SourceCount;
 use super::value::TraceValue;
+use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NoSight;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit, opening_key};
 use crate::record::ledger::documents::{AuthorityState, Format};
 use crate::record::ledger::params::Cost;
+use crate::record::ledger::receipt::Statement;
 use crate::record::signature::{PublicKey, Signature, signed_data};
 use crate::record::time::Seconds;
 use crate::record::tree::note_body;
@@ -328,10 +330,6 @@ fn the_fuller_levels_of_an_answered_turn() {
                 F::SourcesIdentified,
                 r#"["ledger_fact:1","model:1","tool:5","turn:1"]"#,
             ),
-            (
-                F::ActionRationale,
-                r#""1 of 4 checks: evidence: unsourced count=1""#,
-            ),
             (F::HumilityUncertainties, r#"["gpu_health"]"#),
             (F::ActionExecuted, r#""SPEAK""#),
             (F::ModelsUsed, r#"["small-1b"]"#),
@@ -341,6 +339,10 @@ fn the_fuller_levels_of_an_answered_turn() {
         assert_eq!(value(trace, F::VetoAffectedValues), None);
     }
     for (field, expected) in [
+        (
+            F::ActionRationale,
+            r#""1 of 4 checks: evidence: unsourced count=1""#.to_owned(),
+        ),
         (F::ThoughtContent, format!("\"{QUESTION}\"")),
         (
             F::SystemSnapshot,
@@ -674,6 +676,23 @@ fn no_kind_of_signed_bytes_can_be_taken_for_another() {
             assert!(signed_data(&bytes).starts_with(b"SSHSIG"));
         }
     }
+    // Of what an SSH signature is over, a commit begins with `tree `, the others are JSON with other keys.
+    let receipt = Statement {
+        chain_entry: None,
+        checkpoint: String::new(),
+        format: Format,
+        line: head,
+        log_head: head,
+        seq: 1,
+        session_id: head,
+    };
+    let receipt = canon::print(&receipt).unwrap();
+    let envelope = canon::print(&enveloped::envelope(TraceLevel::Generic).head).unwrap();
+    assert!(canon::parse::<EnvelopeHead>(receipt.as_bytes()).is_err());
+    assert!(canon::parse::<Statement>(envelope.as_bytes()).is_err());
+    assert!(canon::parse::<Statement>(receipt.as_bytes()).is_ok());
+    assert!(canon::parse::<EnvelopeHead>(envelope.as_bytes()).is_ok());
+    assert!(receipt.starts_with('{') && envelope.starts_with('{'));
     let note = note_body("{\"components\":[{", 1, head);
     assert_eq!(line_ends(note.as_bytes()), 3);
     assert!(!note.starts_with("SSHSIG"));

@@ -160,6 +160,7 @@ async fn give_title(
         id: ArtifactId::Of(thread.to_string()),
         name_key: "title",
         name: title,
+        beside: Vec::new(),
     };
     let (_, removed) = record_named(opened, key, named, notice).await?;
     Ok(removed)

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::app::home::open::OpenHomeError;
 use crate::app::look::artifact::{self, ArtifactDetails};
+use crate::app::words::short_uuids;
 use crate::home::Home;
 use crate::record::ledger::short_name::short_name;
 use crate::view::look::artifact::ArtifactDetailsView;
@@ -18,6 +19,25 @@ pub fn run(home: &Home, id: &str, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, view, || text(&details)))
 }
 
+/// So many of a list are told, the others counted.
+const TOLD: usize = 20;
+
+/// What stands there, as screens call it.
+fn words_of(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(words) => short_name(words),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => {
+            let mut told: Vec<String> = items.iter().take(TOLD).map(words_of).collect();
+            let more = items.len().saturating_sub(TOLD);
+            told.extend((more > 0).then(|| format!("and {more} more")));
+            told.join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
 fn text(details: &ArtifactDetails) -> String {
     let at = details.recorded_at.as_deref().unwrap_or("unknown time");
     let mut text = format!(
@@ -29,10 +49,7 @@ fn text(details: &ArtifactDetails) -> String {
         None => text.push_str("    (erased)\n"),
         Some(Value::Object(fields)) => {
             for (name, value) in fields {
-                let value = match value {
-                    Value::String(words) => short_name(words),
-                    other => other.to_string(),
-                };
+                let value = short_uuids(&words_of(value));
                 text.push_str(&format!("    {:10}  {}\n", quiet(name), quiet(&value)));
             }
         }

@@ -8,7 +8,7 @@ const SALT: [u8; 32] = [5; 32];
 /// What is done to an envelope before it is signed.
 type EnvelopeChange = &'static dyn Fn(&mut EnvelopeHead, &mut Trace);
 
-fn envelope(level: TraceLevel) -> Envelope {
+pub(super) fn envelope(level: TraceLevel) -> Envelope {
     envelope_of(&facts(), level)
 }
 

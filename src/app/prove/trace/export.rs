@@ -1,0 +1,557 @@
+//! Exporting traces: built from the record, signed, checked as a stranger would check them, and on
+//! record before the file has a name.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use uuid::Uuid;
+
+use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TurnTrace};
+use crate::keys::Signer;
+use crate::record::hash::Hash32;
+use crate::record::ledger::consent::{Consent, ConsentGap, ConsentNeed};
+use crate::record::ledger::documents::Format;
+use crate::record::ledger::opening::OpeningFile;
+use crate::record::ledger::short_name::short_name;
+use crate::record::signature::{PublicKey, Verifier};
+use crate::record::time::Seconds;
+use crate::record::trace::envelope::{Envelope, EnvelopeHead, EnvelopeKind};
+use crate::record::trace::export::{EXPORT, TRACE_EXPORT};
+use crate::record::trace::file::TraceBatch;
+use crate::record::trace::level::{TraceLevel, TraceProfile};
+use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
+use crate::record::trace::read::MAX_TRACE_FILE;
+use crate::record::trace::signed::{Trace, TraceAnswer, TraceFault, key_id};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
+use crate::store::{ReadStore, StoreError};
+
+use super::key::own_signer;
+use super::select::{TraceSelection, select};
+use crate::app::find;
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::prove::consent::consents;
+use crate::app::prove::opening::{OpenTextsError, OpeningRequest, TurnText, open_texts};
+
+/// So many exchanges without a consent are named; the others are counted.
+const NAMED: usize = 3;
+
+/// What the file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportForm {
+    /// An envelope on each line.
+    Envelope,
+    /// A trace on each line.
+    Trace,
+    /// A body for the other project's receiver on each line, of so many traces.
+    Batch(usize),
+}
+
+/// What is to be exported.
+#[derive(Clone, Debug)]
+pub struct ExportRequest {
+    /// Of which exchanges.
+    pub selection: TraceSelection,
+    /// How much, and in which form of the document's; answers that are withheld are shown, too, or
+    /// not.
+    pub trace: TraceRequest,
+    /// What the file holds.
+    pub form: ExportForm,
+    /// Whether each envelope has the opening of its exchange document.
+    pub with_proof: bool,
+}
+
+/// Why nothing was exported.
+#[derive(Debug)]
+pub enum TraceExportError {
+    /// Texts would be shown of exchanges that no consent covers.
+    NoConsent(String),
+    /// A sentence for a person.
+    Because(String),
+    /// Something is broken.
+    Broken(OpenHomeError),
+}
+
+impl<E> From<E> for TraceExportError
+where
+    OpenHomeError: From<E>,
+{
+    fn from(error: E) -> Self {
+        TraceExportError::Broken(error.into())
+    }
+}
+
+fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
+    Err(TraceExportError::Because(why.into()))
+}
+
+fn unbuilt(short: &dyn fmt::Display, fault: impl std::fmt::Display) -> OpenHomeError {
+    OpenHomeError::Refused(format!(
+        "the trace of {short} can't be made: {fault}; look with: gently audit verify"
+    ))
+}
+
+/// Builds the trace of a turn by the mapping that is on record with it.
+pub(super) fn build(
+    turn: &TurnTrace,
+    short: &dyn fmt::Display,
+    request: TraceRequest,
+) -> Result<(TraceMapping, BuiltTrace), OpenHomeError> {
+    let mapping = match &turn.recorded {
+        None => TraceMapping::NEWEST,
+        Some(recorded) => TraceMapping::named(&recorded.mapping).ok_or_else(|| {
+            OpenHomeError::Refused(format!(
+                "the trace of {short} is of a later gently ({}): use that one",
+                recorded.mapping
+            ))
+        })?,
+    };
+    let built = mapping.build(&turn.facts, request);
+    Ok((mapping, built.map_err(|fault| unbuilt(short, fault))?))
+}
+
+/// A file as it will be; nothing is on record of it yet.
+pub struct PlannedExport {
+    /// All of its bytes.
+    pub text: String,
+    /// Their SHA-256.
+    pub sha256: Hash32,
+    /// The exchanges whose traces are in it, in its order.
+    pub exchanges: Vec<Uuid>,
+    /// How many of what was selected wait for their outcome, and are left out.
+    pub waiting: u64,
+    /// Ids of the consents under which texts are shown.
+    pub consents: Vec<String>,
+    /// The key that signed the traces.
+    pub key_id: String,
+    /// How much they tell, in which form.
+    pub trace: TraceRequest,
+    /// What each consent has to cover still when it is recorded.
+    needs: Vec<(String, ConsentNeed)>,
+}
+
+/// An export that is on record.
+pub struct NewExport {
+    /// Its id, such as `export:000001`.
+    pub id: String,
+    /// What was exported.
+    pub planned: PlannedExport,
+}
+
+/// What signs, with both keys made ready to check what they signed.
+struct ExportKeys<'a> {
+    /// For traces; none where it is the ledger's.
+    own: Option<Signer>,
+    ledger: &'a Signer,
+    public: PublicKey,
+    verifier: Verifier,
+}
+
+impl<'a> ExportKeys<'a> {
+    fn of(opened: &OpenHome, ledger: &'a Signer) -> Result<ExportKeys<'a>, TraceExportError> {
+        let own = own_signer(opened)?;
+        let public = own.as_ref().unwrap_or(ledger).public();
+        match Verifier::of(&public) {
+            Some(verifier) => Ok(ExportKeys {
+                own,
+                ledger,
+                public,
+                verifier,
+            }),
+            None => {
+                because("the key that signs traces is no Ed25519 key; gently trace key shows it")
+            }
+        }
+    }
+
+    /// The signed trace; its signature holds.
+    fn sign(&self, built: BuiltTrace, short: &dyn fmt::Display) -> Result<Trace, TraceExportError> {
+        let bytes = built.trace.to_be_signed();
+        let bytes = bytes.map_err(|fault: TraceFault| unbuilt(short, fault))?;
+        let signature = self.own.as_ref().unwrap_or(self.ledger).sign(&bytes)?;
+        if !self.verifier.holds(&bytes, &signature) {
+            return because(format!(
+                "the signature of the trace of {short} does not hold just after it was made; nothing was written. Look at the key: gently trace key"
+            ));
+        }
+        Ok(built.trace.signed(&self.public, signature))
+    }
+
+    /// The envelope around a trace; everything that it answers holds.
+    fn bind(
+        &self,
+        head: EnvelopeHead,
+        trace: Trace,
+        short: &dyn fmt::Display,
+    ) -> Result<Envelope, TraceExportError> {
+        let bytes = head.to_be_signed(&trace);
+        let bytes = bytes.map_err(|fault| unbuilt(short, fault))?;
+        let signature = self.ledger.sign(&bytes)?;
+        let envelope = head.signed(trace, self.ledger.public(), signature);
+        let answers = envelope.answers(Some(&self.public));
+        for (name, answer) in [
+            ("bound", answers.bound),
+            ("committed", answers.committed),
+            ("fields", answers.fields),
+        ] {
+            if let TraceAnswer::No(why) = answer {
+                return Err(unbuilt(short, format!("{name}: {why}")).into());
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// How screens call an exchange; looked up where it is said, which is where something is wrong.
+#[derive(Clone, Copy)]
+struct ExchangeName<'a> {
+    store: &'a ReadStore,
+    exchange: Uuid,
+}
+
+impl fmt::Display for ExchangeName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = find::short_id_of(self.store, self.exchange).ok().flatten();
+        match short {
+            Some(short) => f.write_str(&short),
+            None => write!(f, "{}", self.exchange),
+        }
+    }
+}
+
+/// One turn whose trace is exported.
+struct ExportTurn<'a> {
+    short: ExchangeName<'a>,
+    turn: Box<TurnTrace>,
+    consent: Option<Consent>,
+}
+
+/// Makes the file of what is asked for.
+///
+/// With `with_proof` it is on record before this returns that the exchange documents are opened.
+///
+/// # Errors
+/// Nothing is exported of anything, if something can't be.
+pub async fn plan(
+    opened: &OpenHome,
+    key: Hash32,
+    request: &ExportRequest,
+) -> Result<PlannedExport, TraceExportError> {
+    if request.with_proof && request.form != ExportForm::Envelope {
+        return because("--with-proof is for envelopes: a trace by itself has no place for it");
+    }
+    let now = open::clock()?;
+    let found = select(&opened.store, &request.selection, now)?;
+    let signer = open::signer(&opened.home, &opened.config)?;
+    let keys = ExportKeys::of(opened, &signer)?;
+    let turns = turns(opened, request, &found.exchanges, now)?;
+    let mut lines = ExportLines::new(request.form, request.trace.level, now);
+    let mut needs = Vec::new();
+    for one in &turns {
+        let proof = match request.with_proof {
+            true => Some(proof(opened, key, one).await?),
+            false => None,
+        };
+        lines.take(line(opened, request, &keys, one, proof)?)?;
+        if let Some(consent) = &one.consent {
+            needs.push((consent.id.clone(), need_of(&one.turn, request.trace.level)));
+        }
+    }
+    let text = lines.finish()?;
+    let consents: BTreeSet<String> = needs.iter().map(|(id, _)| id.clone()).collect();
+    Ok(PlannedExport {
+        sha256: Hash32::digest(text.as_bytes()),
+        text,
+        exchanges: found.exchanges,
+        waiting: found.waiting,
+        consents: consents.into_iter().collect(),
+        key_id: key_id(&keys.public),
+        trace: request.trace,
+        needs,
+    })
+}
+
+/// What a consent has to cover for the trace of a turn.
+pub(super) fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
+    ConsentNeed {
+        exchange: turn.facts.exchange,
+        thread: turn.facts.thread.ok(),
+        asked_by: turn.auth_key,
+        prompt_line: turn.facts.prompt_number.saturating_sub(1),
+        level,
+    }
+}
+
+/// The turns with their facts; where texts are shown, each under its consent.
+fn turns<'a>(
+    opened: &'a OpenHome,
+    request: &ExportRequest,
+    exchanges: &[Uuid],
+    now: Seconds,
+) -> Result<Vec<ExportTurn<'a>>, TraceExportError> {
+    let (store, level) = (&opened.store, request.trace.level);
+    let reader = TraceFactsReader::new(store)?;
+    let given = consents(store)?;
+    let (mut turns, mut uncovered) = (Vec::with_capacity(exchanges.len()), Vec::new());
+    for exchange in exchanges {
+        let short = ExchangeName {
+            store,
+            exchange: *exchange,
+        };
+        let TraceLookup::Found(turn) = reader.facts_of(*exchange, level)? else {
+            return because(format!("{short} has no outcome any more; say it again"));
+        };
+        let mut consent = None;
+        if level == TraceLevel::FullTraces {
+            match given.covering(need_of(&turn, level), now) {
+                Ok(found) => consent = Some(found.clone()),
+                Err(gaps) => uncovered.push(gap_words(&short, &gaps)),
+            }
+        }
+        turns.push(ExportTurn {
+            short,
+            turn,
+            consent,
+        });
+    }
+    if uncovered.is_empty() {
+        return Ok(turns);
+    }
+    let (count, of) = (uncovered.len(), exchanges.len());
+    let rest = match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    uncovered.truncate(NAMED);
+    Err(TraceExportError::NoConsent(format!(
+        "full_traces shows texts, and no consent in force covers {count} of {of}: {}{rest}. Nothing was written. \
+         gently consent give --purpose \"…\" --past, or --level detailed, which shows none",
+        uncovered.join("; ")
+    )))
+}
+
+/// `81bb5b35/16 (consent-1: it is withdrawn)`
+fn gap_words(short: &dyn fmt::Display, gaps: &[(&Consent, ConsentGap)]) -> String {
+    match gaps.first() {
+        None => format!("{short} (there is none)"),
+        Some((consent, gap)) => {
+            format!("{short} ({}: {})", short_name(&consent.id), gap.words())
+        }
+    }
+}
+
+/// The opening of the exchange document, which is on record.
+async fn proof(
+    opened: &OpenHome,
+    key: Hash32,
+    one: &ExportTurn<'_>,
+) -> Result<OpeningFile, TraceExportError> {
+    let request = OpeningRequest {
+        session: Some(one.turn.facts.exchange.to_string()),
+        texts: vec![TurnText::Exchange],
+        ..OpeningRequest::default()
+    };
+    match open_texts(opened, key, &request).await {
+        Ok(opening) => Ok(opening.file),
+        Err(OpenTextsError::Because(why)) => because(format!(
+            "there is no proof for {}: {why}. Without --with-proof its trace can be exported",
+            one.short
+        )),
+        Err(OpenTextsError::Broken(error)) => Err(TraceExportError::Broken(error)),
+    }
+}
+
+/// What one turn becomes.
+enum ExportPart {
+    Line(String),
+    Trace(Box<Trace>, Option<Seconds>),
+}
+
+fn line(
+    opened: &OpenHome,
+    request: &ExportRequest,
+    keys: &ExportKeys<'_>,
+    one: &ExportTurn<'_>,
+    proof: Option<OpeningFile>,
+) -> Result<ExportPart, TraceExportError> {
+    let (turn, short) = (&one.turn, &one.short);
+    let recorded = turn.recorded.as_ref();
+    let (mapping, built) = build(turn, short, request.trace)?;
+    let absent = built.absent.clone();
+    let trace = keys.sign(built, short)?;
+    match request.form {
+        ExportForm::Trace => return Ok(ExportPart::Line(trace.print() + "\n")),
+        ExportForm::Batch(_) => {
+            let terms = one
+                .consent
+                .as_ref()
+                .and_then(|consent| consent.terms.as_ref());
+            return Ok(ExportPart::Trace(
+                Box::new(trace),
+                terms.map(|terms| terms.at),
+            ));
+        }
+        ExportForm::Envelope => {}
+    }
+    let is_committed = request.trace.level == TraceLevel::Generic
+        && request.trace.profile == TraceProfile::SevenComponents;
+    let head = EnvelopeHead {
+        absent,
+        committed: recorded
+            .and_then(|recorded| recorded.committed)
+            .filter(|_| is_committed),
+        consent: one.consent.as_ref().map(|consent| consent.id.clone()),
+        exchange: turn.facts.exchange,
+        format: Format,
+        kind: EnvelopeKind::Trace,
+        line: turn.line,
+        mapping,
+        origin: opened.genesis.origin.clone(),
+        prompt_line: turn.facts.prompt_line,
+        proof,
+        seq: turn.facts.seq,
+        session_id: turn.session,
+        sha256: Hash32::digest(&trace.unsigned.signed_bytes()),
+    };
+    let envelope = keys.bind(head, trace, short)?;
+    let printed = envelope.print().map_err(|fault| unbuilt(short, fault))?;
+    Ok(ExportPart::Line(printed))
+}
+
+/// The file as it grows.
+struct ExportLines {
+    text: String,
+    form: ExportForm,
+    level: TraceLevel,
+    now: Seconds,
+    batch: Vec<Trace>,
+    /// When the newest consent of the batch was given.
+    consent: Option<Seconds>,
+}
+
+impl ExportLines {
+    fn new(form: ExportForm, level: TraceLevel, now: Seconds) -> ExportLines {
+        ExportLines {
+            text: String::new(),
+            form,
+            level,
+            now,
+            batch: Vec::new(),
+            consent: None,
+        }
+    }
+
+    fn take(&mut self, part: ExportPart) -> Result<(), TraceExportError> {
+        match part {
+            ExportPart::Line(line) => self.text.push_str(&line),
+            ExportPart::Trace(trace, consent) => {
+                self.batch.push(*trace);
+                self.consent = self.consent.max(consent);
+            }
+        }
+        match self.form {
+            ExportForm::Batch(most) if self.batch.len() >= most => self.end_batch(),
+            _ => {}
+        }
+        match self.text.len() > MAX_TRACE_FILE {
+            true => because(format!(
+                "the file would have more than {MAX_TRACE_FILE} bytes (64 MiB), which nobody reads; export less at once, such as a session at a time"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn end_batch(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let traces = std::mem::take(&mut self.batch);
+        let batch = TraceBatch::new(traces, self.level, self.now, self.consent.take());
+        self.text.push_str(&batch.print());
+        self.text.push('\n');
+    }
+
+    fn finish(mut self) -> Result<String, TraceExportError> {
+        self.end_batch();
+        match self.text.len() > MAX_TRACE_FILE {
+            true => because("the file would have more than 64 MiB; export less at once"),
+            false => Ok(self.text),
+        }
+    }
+}
+
+/// Puts an export on record, in the name of an auth key; durably before this returns.
+///
+/// # Errors
+/// A consent that is withdrawn, over or erased by now.
+pub async fn record(
+    opened: &OpenHome,
+    key: Hash32,
+    planned: PlannedExport,
+) -> Result<NewExport, TraceExportError> {
+    let now = open::clock()?;
+    let needs = planned.needs.clone();
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        still_covered(store, &needs, now).map_err(RecorderError::from)
+    };
+    let words = |words: Vec<String>| {
+        let words = words.into_iter().map(ArtifactField::Word);
+        ArtifactField::List(words.collect())
+    };
+    let exchanges = planned.exchanges.iter().map(Uuid::to_string).collect();
+    let new = NewArtifact {
+        kind: TRACE_EXPORT,
+        id: ArtifactId::Next { prefix: EXPORT },
+        content: vec![
+            ("by", ArtifactField::Hash(key)),
+            ("consent", words(planned.consents.clone())),
+            ("exchanges", words(exchanges)),
+            ("key_id", ArtifactField::Word(planned.key_id.clone())),
+            (
+                "level",
+                ArtifactField::Word(planned.trace.level.name().to_owned()),
+            ),
+            (
+                "profile",
+                ArtifactField::Word(planned.trace.profile.name().to_owned()),
+            ),
+            ("sha256", ArtifactField::Hash(planned.sha256)),
+        ],
+        session: None,
+        salt: fresh_salt()?,
+        now,
+    };
+    match opened.recorder.artifact(new, allowed).await {
+        Ok(recorded) => Ok(NewExport {
+            id: recorded.document.id,
+            planned,
+        }),
+        Err(RecorderError::NotAllowed { reason }) => Err(TraceExportError::NoConsent(reason)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Why a consent does not cover what it covered when the file was made.
+fn still_covered(
+    store: &ReadStore,
+    needs: &[(String, ConsentNeed)],
+    now: Seconds,
+) -> Result<Option<String>, StoreError> {
+    if needs.is_empty() {
+        return Ok(None);
+    }
+    let given = consents(store)?;
+    for (id, need) in needs {
+        let gap = match given.get(id) {
+            Some(consent) => consent.covers(*need, now).err(),
+            None => Some(ConsentGap::Scope),
+        };
+        if let Some(gap) = gap {
+            return Ok(Some(format!(
+                "{} covers it no more: {}. Nothing was written",
+                short_name(id),
+                gap.words()
+            )));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,124 @@
+//! Which exchanges somebody wants traces of.
+
+use uuid::Uuid;
+
+use crate::record::time::Seconds;
+use crate::store::{ExchangeRow, ReadStore, StoreError};
+
+use crate::app::find;
+use crate::app::home::open::OpenHomeError;
+use crate::app::moment::when;
+
+/// What traces are wanted of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceSelection {
+    /// Exchanges, as `gently show` takes them.
+    Named(Vec<String>),
+    /// A session.
+    Session(String),
+    /// A conversation.
+    Thread(String),
+    /// What was asked since then: a time, a day or an age.
+    Since(String),
+    /// Everything that was asked.
+    All,
+}
+
+/// The exchanges that were found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SelectedExchanges {
+    /// Those with an outcome: named ones as they were named, others in the order of their prompts.
+    pub exchanges: Vec<Uuid>,
+    /// How many wait for their outcome, and have no trace yet.
+    pub waiting: u64,
+}
+
+impl SelectedExchanges {
+    fn take(&mut self, row: &ExchangeRow) {
+        match row.outcome {
+            Some(_) => self.exchanges.push(row.exchange_id),
+            None => self.waiting += 1,
+        }
+    }
+}
+
+/// Finds them.
+///
+/// # Errors
+/// What names nothing, a named exchange that waits, and a selection of nothing.
+pub(super) fn select(
+    store: &ReadStore,
+    selection: &TraceSelection,
+    now: Seconds,
+) -> Result<SelectedExchanges, OpenHomeError> {
+    let mut found = SelectedExchanges::default();
+    match selection {
+        TraceSelection::Named(names) => {
+            for name in names {
+                let row = outcome_of(store, name)?.exchange_id;
+                if !found.exchanges.contains(&row) {
+                    found.exchanges.push(row);
+                }
+            }
+        }
+        TraceSelection::Session(id) => {
+            let session = find::session(store, id)?;
+            each(store, Some(session.uuid), &mut found, |_| true)?;
+        }
+        TraceSelection::Thread(id) => {
+            let thread = find::thread(store, id)?.thread;
+            let mut turns = Vec::new();
+            store.each_thread_turn(&mut |of, line| {
+                turns.extend((of == thread).then_some(line));
+                Ok(())
+            })?;
+            each(store, None, &mut found, |row| {
+                turns.binary_search(&row.prompt_line).is_ok()
+            })?;
+        }
+        TraceSelection::Since(text) => {
+            let since = when("--since", text, now).map_err(OpenHomeError::Refused)?;
+            each(store, None, &mut found, |row| row.created_at >= since)?;
+        }
+        TraceSelection::All => each(store, None, &mut found, |_| true)?,
+    }
+    match (found.exchanges.is_empty(), found.waiting) {
+        (false, _) => Ok(found),
+        (true, 0) => refused(
+            "there is no exchange of that kind, so there is no trace; gently log shows what was asked",
+        ),
+        (true, waiting) => refused(format!(
+            "all that was found waits for its outcome ({waiting}): there is no trace yet; ask again when it is answered"
+        )),
+    }
+}
+
+/// An exchange with its outcome, by what somebody typed.
+pub(super) fn outcome_of(store: &ReadStore, name: &str) -> Result<ExchangeRow, OpenHomeError> {
+    let row = find::exchange(store, name)?;
+    if row.outcome.is_some() {
+        return Ok(row);
+    }
+    let short = find::short_id_of_row(store, &row)?;
+    refused(format!(
+        "{short} waits for its outcome: it has no trace yet; ask again when it is answered"
+    ))
+}
+
+fn each(
+    store: &ReadStore,
+    session: Option<Uuid>,
+    found: &mut SelectedExchanges,
+    is_one: impl Fn(&ExchangeRow) -> bool,
+) -> Result<(), StoreError> {
+    store.each_exchange(session, &mut |row| {
+        if is_one(&row) {
+            found.take(&row);
+        }
+        Ok(())
+    })
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, OpenHomeError> {
+    Err(OpenHomeError::Refused(why.into()))
+}

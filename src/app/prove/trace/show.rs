@@ -1,0 +1,40 @@
+//! The trace of one exchange, as it would be exported, for whoever has the home.
+
+use crate::audit::trace_facts::{TraceLookup, facts_of};
+use crate::home::Home;
+use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
+
+use super::export::build;
+use super::select::outcome_of;
+use crate::app::find;
+use crate::app::home::open::{self, OpenHomeError};
+
+/// A trace that was built to be looked at.
+pub struct ShownTrace {
+    /// How screens call its exchange.
+    pub short: String,
+    /// What of it was asked for.
+    pub request: TraceRequest,
+    /// How facts became fields.
+    pub mapping: TraceMapping,
+    /// The trace without a signature, and why fields are absent.
+    pub built: BuiltTrace,
+}
+
+/// Builds the trace of what an id means. Nothing is signed, and nothing on record of it.
+pub fn show(home: &Home, id: &str, request: TraceRequest) -> Result<ShownTrace, OpenHomeError> {
+    let store = open::store(home)?;
+    store.begin_read()?;
+    let row = outcome_of(&store, id)?;
+    let short = find::short_id_of_row(&store, &row)?;
+    let TraceLookup::Found(turn) = facts_of(&store, row.exchange_id)? else {
+        return Err(OpenHomeError::Refused(format!("{short} has no trace yet")));
+    };
+    let (mapping, built) = build(&turn, &short, request)?;
+    Ok(ShownTrace {
+        short,
+        request,
+        mapping,
+        built,
+    })
+}

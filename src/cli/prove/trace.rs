@@ -1,0 +1,449 @@
+//! `gently trace`: what a turn was, field by field, for those who may not see its texts: shown,
+//! exported, checked, and the key that signs it.
+//!
+//! Exit codes of `verify`: 0 no answer is *no* and one is *yes*; 1 one is *no*; 2 nothing was there,
+//! or nothing could be looked at. Of `export`: 1 where no consent covers the texts.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::prove::trace::export::{
+    ExportForm, ExportRequest, NewExport, TraceExportError, plan, record,
+};
+use crate::app::prove::trace::key::key;
+use crate::app::prove::trace::select::TraceSelection;
+use crate::app::prove::trace::show::{ShownTrace, show};
+use crate::app::prove::trace::verify::{CheckedTrace, TraceCheckRequest, TraceQuestion, check};
+use crate::home::Home;
+use crate::os::{UnnamedFile, shell_word};
+use crate::record::ledger::short_name::short_name;
+use crate::record::trace::field::{TraceField, TraceStep};
+use crate::record::trace::level::{TraceLevel, TraceProfile};
+use crate::record::trace::mapping::TraceRequest;
+use crate::verify::QuestionAnswer;
+use crate::view::prove::trace::{
+    CheckedTraceView, CheckedTracesView, NewExportView, ShownTraceView, TraceKeyView,
+};
+
+use crate::cli::screen::new_file::judge_name;
+use crate::cli::screen::{counted, mark, quiet};
+use crate::cli::{
+    COULD_NOT, FINE, NEGATIVE, could_not, present, present_as_is, present_or_tell, present_report,
+    program, refusal, say,
+};
+
+/// So many traces of a file are told one by one.
+const TOLD: usize = 10;
+/// Permissions of an exported file.
+const MODE: u32 = 0o600;
+
+/// What `gently trace` is asked to do.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show the trace of a turn, and of each absent field why it is absent
+    Show(TraceShowArgs),
+    /// Write signed traces to a file; that they were exported goes on record first
+    ///
+    /// gently sends it to nobody. Exit 1: texts would be shown that no consent covers.
+    Export(TraceExportArgs),
+    /// Check traces, of gently or of anybody: envelopes, traces, batches
+    ///
+    /// Each question has its own answer: yes, no, or not checked and why. Exit 1: an answer is no.
+    Verify(TraceVerifyArgs),
+    /// Print the key that signs traces, and what registers it
+    Key,
+}
+
+/// Flags of `gently trace show`.
+#[derive(Debug, Args)]
+pub struct TraceShowArgs {
+    /// An exchange as gently show takes it
+    #[arg(default_value = "last")]
+    exchange: String,
+    /// How much: generic, detailed, full_traces
+    #[arg(long, value_name = "LEVEL", value_parser = level, default_value = "generic")]
+    level: TraceLevel,
+    /// Which edition of the form: v1.9.3 (seven components), v1.9.1 (six)
+    #[arg(long, value_name = "EDITION", value_parser = profile, default_value = "v1.9.3")]
+    profile: TraceProfile,
+    /// Show an answer that the kernel withholds, too
+    #[arg(long)]
+    withheld: bool,
+}
+
+/// What the file of an export holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TraceFileForm {
+    /// An envelope a line: the trace, its ids, times and place signed around it
+    Envelope,
+    /// A trace a line
+    Trace,
+    /// A body for the other project's receiver a line
+    Batch,
+}
+
+/// Flags of `gently trace export`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("of").args(["exchanges", "session", "thread", "since", "all"])))]
+pub struct TraceExportArgs {
+    /// Exchanges as gently show takes them; or one of the four options below
+    #[arg(value_name = "EXCHANGE")]
+    exchanges: Vec<String>,
+    /// All of a session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// All of a conversation
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// What was asked since then: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Everything that was asked
+    #[arg(long)]
+    all: bool,
+    /// How much: generic, detailed, full_traces (shows texts, and needs a consent)
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    level: TraceLevel,
+    /// Which edition of the form: v1.9.3 (seven components), v1.9.1 (six)
+    #[arg(long, value_name = "EDITION", value_parser = profile, default_value = "v1.9.3")]
+    profile: TraceProfile,
+    /// What the file holds
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "FORM",
+        default_value = "envelope"
+    )]
+    form: TraceFileForm,
+    /// With --as batch: so many traces in one body
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    batch: u32,
+    /// Put the proof of each exchange into its envelope: whoever has the file needs no ledger
+    #[arg(long)]
+    with_proof: bool,
+    /// Show answers that the kernel withholds, too; with full_traces
+    #[arg(long)]
+    withheld: bool,
+    /// The new file
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// Flags of `gently trace verify`.
+#[derive(Debug, Args)]
+pub struct TraceVerifyArgs {
+    /// What gently trace export wrote, or traces of anybody: one a line, or one in all
+    file: PathBuf,
+    /// The key that signed the traces: the public_key_base64 that gently trace key prints
+    #[arg(long, value_name = "BASE64")]
+    key: Option<String>,
+    /// A key that the ledger may be signed by: 'ssh-ed25519 AAAA…', or a file of them
+    #[arg(long, value_name = "KEY-OR-FILE")]
+    signer: Vec<String>,
+}
+
+fn level(text: &str) -> Result<TraceLevel, String> {
+    TraceLevel::named(text)
+        .ok_or_else(|| format!("no level '{text}': generic, detailed or full_traces"))
+}
+
+fn profile(text: &str) -> Result<TraceProfile, String> {
+    TraceProfile::named(text).ok_or_else(|| format!("no edition '{text}': v1.9.3 or v1.9.1"))
+}
+
+/// Does it.
+pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError> {
+    match command {
+        TraceCommand::Show(args) => {
+            let request = TraceRequest {
+                level: args.level,
+                profile: args.profile,
+                withheld_too: args.withheld,
+            };
+            let shown = show(&open::existing_home()?, &args.exchange, request)?;
+            Ok(present(
+                json,
+                || ShownTraceView::of(&shown),
+                || shown_text(&shown),
+            ))
+        }
+        TraceCommand::Export(args) => match export(&args, json).await {
+            Ok(code) => Ok(code),
+            Err(TraceExportError::NoConsent(why)) => Ok(refusal(&why, json, NEGATIVE)),
+            Err(TraceExportError::Because(why)) => Ok(could_not(&why, json)),
+            Err(TraceExportError::Broken(error)) => Err(error),
+        },
+        TraceCommand::Verify(args) => Ok(verify(&args, json)),
+        TraceCommand::Key => print_key(json),
+    }
+}
+
+/// The trace by component; of what is absent the reason in words.
+fn shown_text(shown: &ShownTrace) -> String {
+    let trace = &shown.built.trace;
+    let mut text = format!(
+        "trace of {}: {} ({}, {})\n    {}\n    asked {}, ended {}\n",
+        shown.short,
+        shown.request.level,
+        shown.request.profile.name(),
+        shown.mapping.name(),
+        trace.trace_id,
+        trace.started_at,
+        trace.completed_at
+    );
+    for step in TraceStep::ALL {
+        let places = TraceField::ALL
+            .iter()
+            .filter(|field| field.row().level <= shown.request.level)
+            .map(|field| (field, field.place(shown.request.profile)))
+            .filter(|(_, place)| place.step == step);
+        let mut lines = String::new();
+        for (field, place) in places {
+            let path = place.path();
+            let name = path.split_once('.').map_or(path.as_str(), |(_, name)| name);
+            let value = match field.find(shown.request.profile, trace) {
+                Some(value) => {
+                    let mut out = Vec::new();
+                    value.write(&mut out);
+                    quiet(&String::from_utf8_lossy(&out))
+                }
+                None => {
+                    let absence = shown.built.absent.get(&path);
+                    format!("absent: {}", absence.map_or("", |absence| absence.words()))
+                }
+            };
+            lines.push_str(&format!("    {name:33} {value}\n"));
+        }
+        if !lines.is_empty() {
+            let (event, kind) = (step.event_type(), step.component_type());
+            text.push_str(&format!("{event} ({kind})\n{lines}"));
+        }
+    }
+    text
+}
+
+fn selection(args: &TraceExportArgs) -> Result<TraceSelection, String> {
+    Ok(match (&args.session, &args.thread, &args.since) {
+        (Some(id), ..) => TraceSelection::Session(id.clone()),
+        (_, Some(id), _) => TraceSelection::Thread(id.clone()),
+        (.., Some(time)) => TraceSelection::Since(time.clone()),
+        _ if args.all => TraceSelection::All,
+        _ if args.exchanges.is_empty() => {
+            return Err(format!(
+                "say which traces: exchanges such as last or 81bb5b35/16, or --session ID, --thread ID, --since TIME, \
+                 --all; as in: {} trace export last --level {} --out {}",
+                program(),
+                args.level,
+                shell_word(&args.out)
+            ));
+        }
+        _ => TraceSelection::Named(args.exchanges.clone()),
+    })
+}
+
+/// Why a file of this name can't be written.
+fn judge_out(args: &TraceExportArgs) -> Result<(), String> {
+    match args.out.symlink_metadata() {
+        Ok(found) if args.force && found.is_file() => Ok(()),
+        Ok(_) if args.force => Err(format!(
+            "{} is no regular file, and is not replaced; name another one with --out",
+            args.out.display()
+        )),
+        Ok(_) => Err(format!(
+            "{} exists, and is not written over without --force",
+            args.out.display()
+        )),
+        Err(_) => judge_name(&args.out),
+    }
+}
+
+async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportError> {
+    judge_out(args).map_err(TraceExportError::Because)?;
+    let request = ExportRequest {
+        selection: selection(args).map_err(TraceExportError::Because)?,
+        trace: TraceRequest {
+            level: args.level,
+            profile: args.profile,
+            withheld_too: args.withheld,
+        },
+        form: match args.form {
+            TraceFileForm::Envelope => ExportForm::Envelope,
+            TraceFileForm::Trace => ExportForm::Trace,
+            TraceFileForm::Batch => {
+                ExportForm::Batch(usize::try_from(args.batch).unwrap_or(usize::MAX))
+            }
+        },
+        with_proof: args.with_proof,
+    };
+    let opened = open::open_home()?;
+    let key = opened.authorize().await?;
+    let planned = plan(&opened, key, &request).await?;
+    let unwritten = |state: &'static str| {
+        let place = args.out.display().to_string();
+        move |e: std::io::Error| TraceExportError::Because(format!("{place}: {e}; {state}"))
+    };
+    // All of it is on the disk before it is on record, and has its name only then.
+    let file = UnnamedFile::write(&args.out, planned.text.as_bytes(), MODE).map_err(unwritten(
+        "nothing was written, and nothing is on record of it",
+    ))?;
+    let new = record(&opened, key, planned).await?;
+    file.name(args.force).map_err(unwritten(
+        "the export is on record, and this file was not written",
+    ))?;
+    tell_export(&new);
+    let outcome = format!("written, and on record as {}", short_name(&new.id));
+    Ok(present_or_tell(
+        json,
+        || NewExportView::of(&new, &args.out),
+        || export_text(&new, &args.out),
+        &outcome,
+    ))
+}
+
+/// Says what is not in the file, and what whoever gets it can read.
+fn tell_export(new: &NewExport) {
+    let planned = &new.planned;
+    if planned.waiting > 0 {
+        say(&format!(
+            "left out: {} that wait for their outcome",
+            counted(planned.waiting, "exchange")
+        ));
+    }
+    if planned.trace.level == TraceLevel::FullTraces {
+        let names: Vec<String> = planned.consents.iter().map(|id| short_name(id)).collect();
+        say(&format!(
+            "whoever gets this file reads what was asked, shown and answered (under {})",
+            names.join(", ")
+        ));
+    }
+}
+
+fn export_text(new: &NewExport, out: &Path) -> String {
+    let planned = &new.planned;
+    format!(
+        "{}\n    {}, {} ({}), signed by {}; on record as {}\n    check it with: {} trace verify {}\n",
+        out.display(),
+        counted(planned.exchanges.len(), "trace"),
+        planned.trace.level,
+        planned.trace.profile.name(),
+        planned.key_id,
+        short_name(&new.id),
+        program(),
+        shell_word(out)
+    )
+}
+
+/// The home of this machine, if there is one that can be looked at.
+fn home() -> Option<Home> {
+    let path = open::home_path().ok()?;
+    Home::open(&path).ok().flatten()
+}
+
+fn verify(args: &TraceVerifyArgs, json: bool) -> u8 {
+    let request = TraceCheckRequest {
+        file: args.file.clone(),
+        key: args.key.clone(),
+        signers: args.signer.clone(),
+    };
+    let checked = match check(&request, home().as_ref()) {
+        Ok(checked) => checked,
+        Err(why) => return could_not(&why, json),
+    };
+    let has = |answer| checked.iter().any(|one| one.has(answer));
+    let exit = match (has(QuestionAnswer::No), has(QuestionAnswer::Yes)) {
+        (true, _) => NEGATIVE,
+        (false, true) => FINE,
+        (false, false) => COULD_NOT,
+    };
+    let view = || CheckedTracesView {
+        traces: checked.iter().map(CheckedTraceView::of).collect(),
+        exit,
+    };
+    let printed = present_report(json, view, || checked_text(&checked));
+    if exit == COULD_NOT {
+        say("nothing could be checked: say whose key it is with --key BASE64");
+    }
+    exit.max(printed)
+}
+
+/// A few traces one by one; of many how often each answer came, and those with a *no*.
+fn checked_text(checked: &[CheckedTrace]) -> String {
+    if checked.len() <= TOLD {
+        return checked.iter().map(one_text).collect();
+    }
+    let mut text = format!("{}\n", counted(checked.len(), "trace"));
+    for question in TraceQuestion::ALL {
+        let of = |answer: QuestionAnswer| {
+            let is = |one: &&CheckedTrace| one.answer(question) == answer;
+            checked.iter().filter(is).count()
+        };
+        let (yes, no) = (of(QuestionAnswer::Yes), of(QuestionAnswer::No));
+        let sign = match (yes, no) {
+            (_, 1..) => "no",
+            (yes, 0) if yes == checked.len() => "yes",
+            _ => "not checked",
+        };
+        text.push_str(&format!(
+            "{} {:12} yes {yes}, no {no}, not checked {}\n",
+            mark(sign),
+            question.name().replace('_', " "),
+            checked.len() - yes - no
+        ));
+    }
+    let wrong = checked.iter().filter(|one| one.has(QuestionAnswer::No));
+    let told: String = wrong.clone().take(TOLD).map(one_text).collect();
+    text.push_str(&told);
+    match wrong.count().saturating_sub(TOLD) {
+        0 => {}
+        more => text.push_str(&format!(
+            "… and {more} more with a no: --json has all of them\n"
+        )),
+    }
+    text
+}
+
+/// One trace, an answer a line.
+fn one_text(one: &CheckedTrace) -> String {
+    let form = match one.in_envelope {
+        true => "in its envelope",
+        false => "by itself",
+    };
+    let mut text = format!("{} ({}, {form})\n", quiet(&one.trace_id), one.level);
+    for (question, verdict) in &one.answers {
+        let word = verdict.answer.word();
+        let sign = mark(word);
+        let name = question.name().replace('_', " ");
+        let reason = quiet(&verdict.reason);
+        let rest = match reason.is_empty() {
+            true => String::new(),
+            false => format!(": {reason}"),
+        };
+        text.push_str(&format!("{sign} {name:12} {word}{rest}\n"));
+    }
+    text
+}
+
+fn print_key(json: bool) -> Result<u8, OpenHomeError> {
+    let key = key(&open::existing_home()?)?;
+    if !json {
+        say(&match &key.file {
+            Some(file) => format!("from {file} (trace.key_file)"),
+            None => "the key that signs the ledger".to_owned(),
+        });
+    }
+    let view = || TraceKeyView::of(&key);
+    let text = || {
+        let body = serde_json::to_string_pretty(&key.registration);
+        let body = body.expect("four texts are JSON");
+        format!(
+            "{}\n{}\n{body}\n",
+            key.registration.key_id, key.registration.public_key_base64
+        )
+    };
+    Ok(present_as_is(json, view, text))
+}

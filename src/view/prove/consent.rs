@@ -1,0 +1,75 @@
+//! Consents to hand texts on in traces.
+
+use serde::Serialize;
+
+use crate::app::prove::consent::ListedConsent;
+use crate::app::remember::named_artifact::NamedThing;
+
+/// A consent, and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConsentView {
+    /// Its id: `consent:000001`.
+    pub id: String,
+    /// `in force`, `withdrawn`, `over` or `erased`.
+    pub state: &'static str,
+    /// When it was given; null once erased.
+    pub at: Option<String>,
+    /// Hash of the auth key that gave it; null once erased.
+    pub by: Option<String>,
+    /// How much a trace may tell under it: `full_traces`; null once erased.
+    pub level: Option<&'static str>,
+    /// Whether what was asked before is covered, too; null once erased.
+    pub past: Option<bool>,
+    /// For what; null where that is erased or not kept.
+    pub purpose: Option<String>,
+    /// `all`, `thread:UUID` or `exchange:UUID`; null once erased.
+    pub scope: Option<String>,
+    /// When it is over; null where that was not said.
+    pub until: Option<String>,
+    /// When it was withdrawn; null where it was not.
+    pub withdrawn_at: Option<String>,
+    /// Ids of the exports under it, oldest first: they can't be called back.
+    pub exports: Vec<String>,
+}
+
+impl ConsentView {
+    /// Of a consent.
+    pub fn of(listed: &ListedConsent) -> Self {
+        let terms = listed.consent.terms.as_ref();
+        ConsentView {
+            id: listed.consent.id.clone(),
+            state: listed.state.name(),
+            at: terms.map(|terms| terms.at.to_string()),
+            by: terms.map(|terms| terms.by.to_string()),
+            level: terms.map(|terms| terms.level.name()),
+            past: terms.map(|terms| terms.past),
+            purpose: terms.and_then(|terms| terms.purpose.clone()),
+            scope: terms.map(|terms| terms.scope.to_string()),
+            until: terms
+                .and_then(|terms| terms.until)
+                .map(|until| until.to_string()),
+            withdrawn_at: listed.withdrawn_at.map(|at| at.to_string()),
+            exports: listed.exports.clone(),
+        }
+    }
+}
+
+/// A consent that was given just now.
+#[derive(Clone, Debug, Serialize)]
+pub struct GivenConsentView {
+    /// The consent.
+    #[serde(flatten)]
+    pub consent: ConsentView,
+    /// Kinds of secrets that were removed from the purpose.
+    pub removed: Vec<String>,
+}
+
+impl GivenConsentView {
+    /// Of a consent that was given.
+    pub fn of(given: &NamedThing<ListedConsent>) -> Self {
+        GivenConsentView {
+            consent: ConsentView::of(&given.of),
+            removed: given.removed.clone(),
+        }
+    }
+}
