@@ -31,11 +31,12 @@ use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::params::Params;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
-    RecorderError, Refusal, RefusedPrompt,
+    RecorderError, Refusal, RefusedPrompt, TurnEntry,
 };
 use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
@@ -115,6 +116,8 @@ pub struct Question<'a> {
     pub standing: ThreadPosition,
     /// What a client brought beside it, in its own words.
     pub client: Option<&'a ClientRequest>,
+    /// Where it came in.
+    pub door: QuestionDoor,
 }
 
 /// What a turn can't go on without.
@@ -160,13 +163,14 @@ pub async fn ask(
     gather: impl FnOnce() -> Observations,
     control: &TurnControl,
 ) -> Result<TurnResult, AskError> {
+    let begun = (environment.stopwatch)();
     let resuming = resume_or_open(environment, auth_key_hash);
     let resuming = control.cancelled.run_until_cancelled(resuming);
     let resumed = resuming.await.ok_or(AskError::Interrupted)?;
     let resumed = resumed.map_err(AskError::Prompt)?;
     let seen = gather();
     let (mut attempt, mut room) = (1, None);
-    let (clean, begun) = loop {
+    let (clean, on_record) = loop {
         let clean = RedactedQuestion::of(environment, &resumed.session, model, &question)?;
         let asking = PromptInput {
             model,
@@ -174,6 +178,7 @@ pub async fn ask(
             clean: &clean,
             room,
             control,
+            begun,
         };
         match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
@@ -181,7 +186,7 @@ pub async fn ask(
             Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
             Ok(PromptRecording::TooLong { room: less }) => room = Some(less),
             Ok(PromptRecording::Interrupted) => return Err(AskError::Interrupted),
-            Ok(PromptRecording::Done(begun)) => break (clean, *begun),
+            Ok(PromptRecording::Done(on_record)) => break (clean, *on_record),
             Err(error) => return Err(AskError::Prompt(error)),
         }
     };
@@ -194,7 +199,7 @@ pub async fn ask(
             changed,
             earlier,
         },
-    ) = (clean.removed, begun);
+    ) = (clean.removed, on_record);
     let (prompt, injected) = match outcome {
         Ok((prompt, injected)) => (*prompt, injected),
         Err((on_record, fault)) => {
@@ -334,7 +339,9 @@ async fn call(
             TurnEnd::Interrupted(failure)
         }
         Some(Ok(reply)) => {
+            let begun = (environment.stopwatch)();
             let judged = reply.judge(environment.kernel, &prompt);
+            let judged = judged.within((environment.stopwatch)().saturating_sub(begun));
             let answer = environment
                 .recorder
                 .answer(prompt, judged, environment.now())
@@ -435,6 +442,8 @@ struct PromptInput<'a> {
     room: Option<u64>,
     /// Whoever asks.
     control: &'a TurnControl,
+    /// When the turn began, by the stopwatch.
+    begun: u64,
 }
 
 /// How recording went.
@@ -686,6 +695,7 @@ impl<'a> ReferredQuestion<'a> {
             numbers: self.input.clean.numbers.clone(),
             anchor: self.resumed.anchor(),
             now: self.now,
+            entry: self.entry(),
         };
         let prompt = Box::new(self.environment.recorder.prompt(prompt).await?);
         Ok(self.done(Ok((prompt, injected))))
@@ -709,9 +719,19 @@ impl<'a> ReferredQuestion<'a> {
             numbers: self.input.clean.numbers.clone(),
             anchor: self.resumed.anchor(),
             now: self.now,
+            entry: self.entry(),
         };
         let on_record = Box::new(self.environment.recorder.refuse(refused).await?);
         Ok(self.done(Err((on_record, denial.fault.map(|fault| *fault)))))
+    }
+
+    /// How the turn comes to the recorder, which it is handed to now.
+    fn entry(&self) -> TurnEntry {
+        let now = (self.environment.stopwatch)();
+        TurnEntry {
+            door: self.input.question.door,
+            compile_ms: now.saturating_sub(self.input.begun),
+        }
     }
 
     fn done(&self, outcome: Result<PromptToSend, PromptToRefuse>) -> PromptRecording {

@@ -49,6 +49,9 @@ pub struct TurnEnvironment<'a> {
     pub look_again: Duration,
     /// Clock that the times of the turn come from.
     pub clock: &'a dyn Fn() -> Seconds,
+    /// Milliseconds of a monotonic clock, which the measures of the turn come from; they count from
+    /// any moment.
+    pub stopwatch: &'a dyn Fn() -> u64,
     /// Lines for the person, as they come.
     pub say: &'a dyn Fn(&str),
 }

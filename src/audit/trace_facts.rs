@@ -17,7 +17,7 @@ use crate::record::trace::envelope::CommittedTrace;
 use crate::record::trace::facts::{Known, TraceFacts, TraceTexts, looks};
 use crate::record::trace::level::{Absence, TraceLevel};
 use crate::store::{
-    ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TraceRows, TurnRow,
+    AssertionRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TraceRows, TurnRow,
 };
 
 /// All that is known of an exchange for its trace.
@@ -143,9 +143,7 @@ impl<'a> TraceFactsReader<'a> {
         let measures = store.measures(row)?;
         let is_judged = !checks.is_empty();
         let is_withheld = match is_judged {
-            true => checks
-                .iter()
-                .any(|check| check.is_blocking() && !check.passed),
+            true => checks.iter().any(AssertionRow::withholds),
             false => self.is_withheld(row, &session)?,
         };
         let rows = TraceRows {

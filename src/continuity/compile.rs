@@ -17,11 +17,12 @@ use crate::record::ledger::bundle::{
     ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Measurement, Moment, NamedHash,
     NoSight, SightEntry,
 };
-use crate::record::ledger::prompt::PriorTurn;
+use crate::record::ledger::prompt::{KERNEL, PriorTurn, TURN};
 use crate::record::ledger::request::SpokenTurn;
 use crate::record::time::Seconds;
+use crate::record::trace::sources::{SourceCount, SourceOrigin};
 
-use super::candidate::{Confidence, RecallResult};
+use super::candidate::{CandidateClass, Confidence, RecallResult};
 use super::select::select;
 
 /// Everything a compile looks at; observations were taken before it.
@@ -198,6 +199,35 @@ impl ContextBundle {
         &self.turns
     }
 
+    /// How many sources it comes from, the model among them, and how many pairs of them are of one
+    /// origin.
+    pub fn sources(&self) -> SourceCount {
+        let turns = || self.declared.iter().chain(&self.turns);
+        let origin = |one: &ArtifactRef| match one.artifact_type.as_str() {
+            KERNEL => None,
+            TURN => Some(
+                match turns().find(|turn| turn.turn.to_string() == one.artifact_id) {
+                    Some(turn) if !turn.is_by_user() => SourceOrigin::Model,
+                    _ => SourceOrigin::Person,
+                },
+            ),
+            _ => {
+                let mut facts = self.bundle.facts.iter();
+                let fact = facts.find(|fact| fact.id == one.artifact_id);
+                Some(match fact {
+                    Some(fact) => SourceOrigin::Named(fact.source.clone()),
+                    // An intent was declared by the person; the rest gently found out by itself.
+                    None if one.artifact_type == CandidateClass::Intent.artifact_type() => {
+                        SourceOrigin::Person
+                    }
+                    None => SourceOrigin::Host,
+                })
+            }
+        };
+        let origins: Vec<SourceOrigin> = self.refs.iter().filter_map(origin).collect();
+        SourceCount::of(&origins)
+    }
+
     /// What was kept out, and why.
     pub fn exclusions(&self) -> &[Exclusion] {
         &self.bundle.exclusions
@@ -369,7 +399,7 @@ fn cap(bundle: &Bundle, json: &str, caps: RingCaps) -> Result<(), CompileFault> 
 fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
     let kernel = bundle.kernel_hash.0;
     let mut refs = vec![ArtifactRef {
-        artifact_type: "kernel".to_owned(),
+        artifact_type: KERNEL.to_owned(),
         artifact_id: format!("kernel:{}", kernel.short16()),
         artifact_hash: Some(kernel),
         included_reason: "ring0.constraints".to_owned(),

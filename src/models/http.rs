@@ -22,9 +22,10 @@ use zeroize::Zeroizing;
 
 use super::quote::{KeyPieces, quote};
 use super::wire::{self, Wire, WireError};
-use super::{CallStage, ModelFault};
+use super::{BodyTimes, CallStage, ModelFault};
 use crate::net;
 use crate::net::{AddressFault, BodyFault, Repetition, is_loopback};
+use crate::record::time::whole_millis;
 
 /// Bytes of a response: a thousand times a long answer, and still no danger to memory.
 pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
@@ -66,6 +67,8 @@ pub struct ResponseBody {
     pub bytes: Vec<u8>,
     /// Whether it is the pieces of an answer.
     pub is_stream: bool,
+    /// How long it took to come.
+    pub times: BodyTimes,
 }
 
 /// A server's address, ready to be asked.
@@ -138,9 +141,9 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`ModelFault`], when the response is not 200, not JSON by its own word, or not whole.
-    pub async fn post(&self, body: &[u8]) -> Result<Vec<u8>, ModelFault> {
+    pub async fn post(&self, body: &[u8]) -> Result<ResponseBody, ModelFault> {
         let request = || self.posting(body).header(ACCEPT, WHOLE);
-        Ok(self.exchange(&request, None).await?.bytes)
+        self.exchange(&request, None).await
     }
 
     /// The same for a body that asks for an answer piece by piece; `each` is given what has come.
@@ -186,9 +189,11 @@ impl Endpoint {
             Some(body) => self.posting(body),
             None => self.client.get(self.endpoint.clone()),
         };
-        let deadline = Instant::now() + self.total_timeout;
+        let begun = Instant::now();
+        let deadline = begun + self.total_timeout;
         let response = self.send_once(request.header(ACCEPT, WHOLE), deadline);
-        Ok(self.read(response.await?, deadline, None).await?.bytes)
+        let body = self.read(response.await?, (begun, deadline), None).await?;
+        Ok(body.bytes)
     }
 
     /// Whether it is on this machine, or so near that nobody encrypts on the way.
@@ -259,15 +264,16 @@ impl Endpoint {
         request: &(dyn Fn() -> RequestBuilder + Sync),
         pieces: Option<&mut PieceHandler<'_>>,
     ) -> Result<ResponseBody, ModelFault> {
-        let deadline = Instant::now() + self.total_timeout;
+        let begun = Instant::now();
+        let deadline = begun + self.total_timeout;
         let response = self.send(request, deadline).await?;
-        self.read(response, deadline, pieces).await
+        self.read(response, (begun, deadline), pieces).await
     }
 
     async fn read(
         &self,
         response: Response,
-        deadline: Instant,
+        (begun, deadline): (Instant, Instant),
         pieces: Option<&mut PieceHandler<'_>>,
     ) -> Result<ResponseBody, ModelFault> {
         if response.status() != StatusCode::OK {
@@ -276,8 +282,21 @@ impl Endpoint {
         let is_stream = self.is_stream(response.headers(), pieces.is_some())?;
         let nobody: &mut PieceHandler<'_> = &mut |_| ();
         let each = pieces.unwrap_or(nobody);
-        let bytes = self.body(response, deadline, each).await?;
-        Ok(ResponseBody { bytes, is_stream })
+        let (mut first, so_far) = (None, || whole_millis(begun.elapsed()));
+        let mut timed = |bytes: &[u8]| {
+            first.get_or_insert_with(so_far);
+            each(bytes);
+        };
+        let bytes = self.body(response, deadline, &mut timed).await?;
+        let last_byte_ms = so_far();
+        Ok(ResponseBody {
+            bytes,
+            is_stream,
+            times: BodyTimes {
+                first_byte_ms: first.unwrap_or(last_byte_ms),
+                last_byte_ms,
+            },
+        })
     }
 
     fn with_key(&self, request: RequestBuilder) -> RequestBuilder {

@@ -27,7 +27,7 @@ use crate::record::ledger::client_request::{ClientRequest, ToolChoice, ToolDefin
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::prompt::ChatMessage;
 use crate::record::ledger::reply::ReplyDoc;
-pub use crate::recorder::Usage;
+pub use crate::recorder::{BodyTimes, Usage};
 pub use fault::{CallStage, ModelFault};
 pub use model::Model;
 pub use window::ServerWindow;
@@ -70,6 +70,8 @@ pub struct Answer {
     pub wire_request: Vec<u8>,
     /// The body of the response, byte for byte.
     pub wire_response: Vec<u8>,
+    /// How long it took to come; none where it came over no wire.
+    pub times: Option<BodyTimes>,
 }
 
 /// Something that answers a prompt.

@@ -256,7 +256,7 @@ impl Model {
                 let beside = Some(answer.beside);
                 let without = answer.held_key.then_some(SENT_KEY);
                 let reply = Reply::new(answer.text, beside, answer.usage);
-                Ok(reply.costing(cost).without(without))
+                Ok(reply.costing(cost).without(without).taking(answer.times))
             }
             Answerer::Replay(replay) => {
                 let text = replay.answer(prompt.compiled().hash(), prompt.text().as_str())?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::http::{Endpoint, ServerAddress};
+use super::http::{Endpoint, ResponseBody, ServerAddress};
 use super::stream::{self, PieceCounter};
 use super::window::{self, ServerWindow};
 use super::wire::{Completion, Wire, WireError};
@@ -116,9 +116,9 @@ impl Remote {
 
     async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
         let wire_request = self.body(request);
-        let wire_response = self.link.post(&wire_request).await?;
-        let read = self.wire.read_completion(&wire_response);
-        self.answer(wire_request, wire_response, read)
+        let response = self.link.post(&wire_request).await?;
+        let read = self.wire.read_completion(&response.bytes);
+        self.answer(wire_request, response, read)
     }
 
     async fn ask_watched(
@@ -152,13 +152,13 @@ impl Remote {
                 .and_then(|body| self.wire.read_completion(&body)),
             false => self.wire.read_completion(&response.bytes),
         };
-        self.answer(wire_request, response.bytes, read)
+        self.answer(wire_request, response, read)
     }
 
     fn answer(
         &self,
         wire_request: Vec<u8>,
-        wire_response: Vec<u8>,
+        response: ResponseBody,
         read: Result<Completion, WireError>,
     ) -> Result<Answer, ModelFault> {
         let mut read = read.map_err(|error| self.link.wire_fault(error))?;
@@ -180,7 +180,8 @@ impl Remote {
             beside: read.beside,
             held_key,
             wire_request,
-            wire_response,
+            wire_response: response.bytes,
+            times: Some(response.times),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use chrono::DateTime;
 use chrono::format::{Item, Numeric, Pad, Parsed, parse};
@@ -52,6 +53,11 @@ const LOG_FORM: [Item<'static>; 12] = [
     Item::Numeric(Numeric::Second, Pad::Zero),
     Item::Literal("Z"),
 ];
+
+/// The whole milliseconds of a length of time; what is longer than can be counted is the longest.
+pub fn whole_millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
 
 impl Seconds {
     /// The last second that a log line can name: 9999-12-31T23:59:59Z.

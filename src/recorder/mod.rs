@@ -72,8 +72,8 @@ pub use recovery::rebuild::{
 pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
 pub use sync_policy::{DEFERRED_LINES, DEFERRED_SECONDS, SyncPolicy};
 pub use turn::{
-    JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
-    RefusedPrompt, Reply, TurnIds, Usage,
+    BodyTimes, JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt,
+    RecordedRefusal, Refusal, RefusedPrompt, Reply, TurnEntry, TurnIds, Usage,
 };
 
 use batch::queue::BatchQueue;

@@ -48,6 +48,7 @@ impl PromptDetails {
             salt: prompt.salt,
             content_policy: self.content_policy,
             numbers: self.numbers,
+            entry: prompt.entry,
             _in_flight: self.in_flight,
         }
     }

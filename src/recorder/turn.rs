@@ -24,15 +24,77 @@ use crate::record::ledger::bundle::Fact;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::reply::ReplyDoc;
 use crate::record::time::Seconds;
+use crate::record::trace::sources::SourceCount;
 use crate::store::{ExchangeOutcome, SessionRow};
 
 use super::entries::actions::Action;
 use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
 use super::placeholders::StoredReply;
+
+/// How a turn came to the recorder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnEntry {
+    /// Where the question came in.
+    pub door: QuestionDoor,
+    /// Milliseconds from the turn's begin until it was handed to the recorder.
+    pub compile_ms: u64,
+}
+
+/// How long a model's server took, in milliseconds from the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyTimes {
+    /// Until the first byte of the answer's body.
+    pub first_byte_ms: u64,
+    /// Until its last byte.
+    pub last_byte_ms: u64,
+}
+
+/// What was measured of a turn outside of the recorder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurnSteps {
+    /// How it came here.
+    pub entry: TurnEntry,
+    /// What its model was shown comes from so many sources.
+    pub sources: SourceCount,
+    /// How long the model's server took, where one gave the answer.
+    pub body: Option<BodyTimes>,
+    /// Milliseconds for judging, where there was a reply.
+    pub judge_ms: Option<u64>,
+}
+
+impl TurnSteps {
+    /// Of a turn that called no model.
+    pub fn uncalled(entry: TurnEntry) -> TurnSteps {
+        TurnSteps {
+            entry,
+            sources: SourceCount::NONE,
+            body: None,
+            judge_ms: None,
+        }
+    }
+
+    /// Of a turn whose model gave no answer.
+    pub fn unanswered(prompt: &RecordedPrompt) -> TurnSteps {
+        TurnSteps {
+            sources: prompt.bundle.sources(),
+            ..TurnSteps::uncalled(prompt.entry)
+        }
+    }
+
+    /// Of a turn with an answer.
+    pub fn answered(prompt: &RecordedPrompt, judged: &JudgedReply) -> TurnSteps {
+        TurnSteps {
+            body: judged.body,
+            judge_ms: judged.judge_ms,
+            ..TurnSteps::unanswered(prompt)
+        }
+    }
+}
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
@@ -64,6 +126,8 @@ pub struct Prompt {
     pub anchor: Option<Anchor>,
     /// Time of this machine's clock at the question.
     pub now: Seconds,
+    /// How it came here.
+    pub entry: TurnEntry,
 }
 
 /// Why a prompt goes no further.
@@ -110,6 +174,8 @@ pub struct RefusedPrompt {
     pub anchor: Option<Anchor>,
     /// Time of this machine's clock at the question.
     pub now: Seconds,
+    /// How it came here.
+    pub entry: TurnEntry,
 }
 
 /// How a prompt ends that gets no answer.
@@ -120,15 +186,18 @@ pub(super) struct PromptEnding<'a> {
     pub reason: &'a str,
     /// Where the end by itself is drift: a declared tool that shows nothing.
     pub judgement: Option<&'a Judgement>,
+    /// What was measured; none of a prompt that nobody waited for any more.
+    pub steps: Option<TurnSteps>,
 }
 
 impl<'a> PromptEnding<'a> {
     /// The model's fault, or nobody waits any more.
-    pub fn failed(reason: &'a str) -> Self {
+    pub fn failed(reason: &'a str, steps: Option<TurnSteps>) -> Self {
         PromptEnding {
             outcome: ExchangeOutcome::Failed,
             reason,
             judgement: None,
+            steps,
         }
     }
 }
@@ -184,6 +253,7 @@ pub struct RecordedPrompt {
     pub(super) salt: Salt,
     pub(super) content_policy: ContentPolicy,
     pub(super) numbers: Placeholders,
+    pub(super) entry: TurnEntry,
     pub(super) _in_flight: InFlight,
 }
 
@@ -254,6 +324,7 @@ pub struct Reply {
     usage: Usage,
     cost: Option<Cost>,
     without: Vec<String>,
+    body: Option<BodyTimes>,
 }
 
 impl Reply {
@@ -272,7 +343,13 @@ impl Reply {
             usage,
             cost: None,
             without: Vec::new(),
+            body: None,
         }
+    }
+
+    /// With how long the server took that gave it.
+    pub(crate) fn taking(self, body: Option<BodyTimes>) -> Self {
+        Reply { body, ..self }
     }
 
     /// With the kind of what was taken out of it before anybody saw it.
@@ -320,6 +397,8 @@ impl Reply {
             offered,
             judgement,
             context,
+            body: self.body,
+            judge_ms: None,
         }
     }
 }
@@ -347,6 +426,18 @@ pub struct JudgedReply {
     pub(super) offered: Vec<String>,
     pub(super) judgement: Judgement,
     pub(super) context: ReplyContext,
+    pub(super) body: Option<BodyTimes>,
+    pub(super) judge_ms: Option<u64>,
+}
+
+impl JudgedReply {
+    /// With how long judging took, in milliseconds.
+    pub fn within(self, judge_ms: u64) -> Self {
+        JudgedReply {
+            judge_ms: Some(judge_ms),
+            ..self
+        }
+    }
 }
 
 /// An answer on record: the only thing that may be shown.

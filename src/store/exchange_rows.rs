@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::record::Exchange;
+use crate::record::canon::CanonError;
 use crate::record::context::turn::{EventEntry, RefEntry};
 use crate::record::exchange::{
     ErasureCommitments, ExchangeContext, ExchangeEnd, MissingTurn, ReferredEvent, TextCommitments,
@@ -10,6 +11,7 @@ use crate::record::exchange::{
 use crate::record::ledger::bundle::StoredBundle;
 use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry};
 use crate::record::ledger::prompt::{PriorTurn, is_in_turns};
+use crate::record::trace::facts::RiskFlags;
 
 use super::{
     ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, MeasureRow,
@@ -96,6 +98,12 @@ impl<'a> ExchangeRows<'a> {
             "llm_exchange {} (prompt {} of session {})",
             self.exchange.exchange_id, self.exchange.seq, self.session.id
         )
+    }
+
+    /// What something injected is in conflict with: ids, sorted.
+    pub fn conflicts(&self) -> Result<Vec<String>, CanonError> {
+        let artifacts: Vec<_> = self.refs.iter().map(ArtifactRefRow::named).collect();
+        Ok(RiskFlags::of(&artifacts)?.conflicts)
     }
 
     /// Whether its own question or answer is erased, or was not kept.

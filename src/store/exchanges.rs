@@ -249,6 +249,12 @@ impl ReadStore {
         self.row("WHERE line = ?1 AND exchange_id = ?2", values![line, id])
     }
 
+    /// How many exchanges something was measured of.
+    pub fn measure_count(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM exchange_measure";
+        self.sole("count what was measured", sql, values![])
+    }
+
     /// How many turns of its thread came before one that replies to a turn, parent by parent; 0
     /// without a parent. As far back as the nearest turn that this was measured of.
     pub fn depth_after(&self, parent: Option<Uuid>) -> Result<u64, StoreError> {

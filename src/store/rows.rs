@@ -14,7 +14,7 @@ use crate::record::ledger::conversation::{
 };
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::record::ledger::measures::{TraceSection, TurnDoor, TurnMeasures};
+use crate::record::ledger::measures::{QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
 use crate::record::log::end::LogEnd;
 use crate::record::signature::PublicKey;
@@ -483,7 +483,7 @@ row! {
 stored! {
     TurnMeasures {
         program: String = "program",
-        door: TurnDoor = "door",
+        door: QuestionDoor = "door",
         depth: u64 = "depth",
         sources: u32 = "sources",
         same_pairs: u64 = "same_pairs",
@@ -494,7 +494,7 @@ stored! {
         judge_ms: Option<u64> = "judge_ms",
     }
 }
-words! { TurnDoor: "a door of questions" of TurnDoor::ALL, }
+words! { QuestionDoor: "a door of questions" of QuestionDoor::ALL, }
 
 impl MeasureRow {
     /// The exchange's trace, as its document names it.

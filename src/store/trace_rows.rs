@@ -210,8 +210,13 @@ impl TraceRows<'_> {
 
 impl AssertionRow {
     /// Whether its failure withholds a reply.
-    pub fn is_blocking(&self) -> bool {
+    fn is_blocking(&self) -> bool {
         self.level == BLOCKING
+    }
+
+    /// Whether it failed, and withholds the reply.
+    pub fn withholds(&self) -> bool {
+        self.is_blocking() && !self.passed
     }
 }
 
@@ -226,4 +231,249 @@ impl MeasureRow {
 fn notes(summary: &str) -> Option<String> {
     let summary: Value = serde_json::from_str(summary).ok()?;
     summary.get("notes")?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::record::ledger::commitment::{Role, Salt, Scheme, commit, opening_key};
+    use crate::record::ledger::exchange::ExchangeDoc;
+    use crate::record::trace::mapping::{TraceMapping, TraceRequest};
+    use crate::store::MissingCommitments;
+
+    #[derive(Deserialize)]
+    struct Vectors {
+        cases: Vec<Case>,
+        salt: String,
+        trace_key: String,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        name: String,
+        end: String,
+        checks: Vec<(String, String, bool)>,
+        measures: Option<TurnMeasures>,
+        prompt_line: u64,
+        prompt_line_hash: Hash32,
+        m: Option<String>,
+        trace_commitment: Option<Hash32>,
+        document: String,
+        exchange_commitment: Hash32,
+    }
+
+    fn vectors() -> (Salt, Vectors) {
+        let text = include_str!("../../tests/vectors/ours/measures.json");
+        let vectors: Vectors = serde_json::from_str(text).unwrap();
+        let salt = hex::decode(&vectors.salt).unwrap();
+        (Salt::from_stored(&salt).unwrap(), vectors)
+    }
+
+    impl Case {
+        fn exchange(&self, salt: &Salt) -> ExchangeRow {
+            let doc: ExchangeDoc = canon::parse(self.document.as_bytes()).unwrap();
+            let outcomes = [
+                ExchangeOutcome::Answered,
+                ExchangeOutcome::Failed,
+                ExchangeOutcome::Denied,
+            ];
+            let outcome = outcomes.into_iter().find(|one| one.name() == doc.outcome);
+            ExchangeRow {
+                exchange_id: doc.exchange_id,
+                session: Uuid::nil(),
+                turn_user: Uuid::nil(),
+                bundle_hash: None,
+                bundle_json: None,
+                prompt_hash: None,
+                created_at: doc.asked_at,
+                seq: doc.seq,
+                model: doc.model,
+                decision: doc.decision,
+                authority_state: doc.authority_state,
+                exclusions: "[]".to_owned(),
+                params: doc.params.map(|_| "{}".to_owned()),
+                request: None,
+                salt: Some(salt.clone()),
+                prompt_commitment: Hash32::ZERO,
+                prompt_line: self.prompt_line,
+                not_kept: None,
+                outcome: Some(OutcomeUpdate {
+                    outcome: outcome.unwrap(),
+                    reason: doc.reason,
+                    turn_aurora: doc.aurora_text.map(|_| Uuid::nil()),
+                    response_hash: None,
+                    validator_summary: None,
+                    refusal: doc.refusal,
+                    answered_at: doc.answered_at,
+                    prompt_tokens: doc.prompt_tokens,
+                    completion_tokens: doc.completion_tokens,
+                    cost: doc.cost,
+                    response_commitment: None,
+                    exchange_commitment: self.exchange_commitment,
+                    chain_entry: None,
+                    aurora_text: None,
+                    reply: None,
+                    reply_commitment: None,
+                    outcome_line: self.prompt_line + 1,
+                }),
+            }
+        }
+
+        fn assertions(&self, row: &ExchangeRow) -> Vec<AssertionRow> {
+            let checks = self.checks.iter();
+            let row = |(name, level, passed): &(String, String, bool)| AssertionRow {
+                assertion_id: Uuid::nil(),
+                exchange: row.exchange_id,
+                name: name.clone(),
+                level: level.clone(),
+                passed: *passed,
+                created_at: row.created_at,
+            };
+            checks.map(row).collect()
+        }
+    }
+
+    fn rows<'a>(
+        case: &'a Case,
+        exchange: &'a ExchangeRow,
+        checks: &'a [AssertionRow],
+    ) -> TraceRows<'a> {
+        TraceRows {
+            origin: "gently/x",
+            exchange,
+            prompt_line: case.prompt_line_hash,
+            context: None,
+            refs: &[],
+            checks,
+            measures: case.measures.as_ref(),
+            is_withheld: case.end == "withheld",
+            is_erased: false,
+        }
+    }
+
+    /// Made by python, from the pages.
+    #[test]
+    fn rows_give_the_signed_bytes_and_the_commitments_of_the_vectors() {
+        let (salt, vectors) = vectors();
+        let key = opening_key(&salt, Role::Trace).to_string();
+        assert_eq!(key, vectors.trace_key);
+        for case in &vectors.cases {
+            let exchange = case.exchange(&salt);
+            let checks = case.assertions(&exchange);
+            let facts = rows(case, &exchange, &checks).facts().unwrap().unwrap();
+            let mapping = TraceMapping::NEWEST;
+            let built = mapping.build(&facts, TraceRequest::COMMITTED).unwrap();
+            let bytes = built.trace.to_be_signed().unwrap();
+            let doc: ExchangeDoc = canon::parse(case.document.as_bytes()).unwrap();
+            assert_eq!(canon::print(&doc).unwrap(), case.document, "{}", case.name);
+            let scheme = Scheme::HmacSha256;
+            let found = doc.commitment(scheme, &salt).unwrap();
+            assert_eq!(found, case.exchange_commitment, "{}", case.name);
+            assert_eq!(doc.measures, case.measures, "{}", case.name);
+            assert_eq!(doc.commits_to(Role::Trace), case.m.is_some());
+            let Some(m) = &case.m else {
+                assert_eq!((doc.measures, doc.trace), (None, None));
+                continue;
+            };
+            assert_eq!(&String::from_utf8(bytes).unwrap(), m, "{}", case.name);
+            let found = mapping.commitment(&facts, scheme, &salt).unwrap();
+            assert_eq!(Some(found), case.trace_commitment, "{}", case.name);
+            assert_eq!(doc.trace.unwrap().commitment, found);
+            assert_eq!(commit(scheme, &salt, Role::Trace, m.as_bytes()), found);
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_says_why() {
+        let (salt, vectors) = vectors();
+        let facts = |name: &str, change: &dyn Fn(&mut ExchangeRow), is_erased: bool| {
+            let case = vectors.cases.iter().find(|case| case.name == name).unwrap();
+            let mut exchange = case.exchange(&salt);
+            change(&mut exchange);
+            let checks = case.assertions(&exchange);
+            let rows = TraceRows {
+                is_erased,
+                ..rows(case, &exchange, &checks)
+            };
+            rows.facts().unwrap().unwrap()
+        };
+        let nothing = |_: &mut ExchangeRow| {};
+        let outcome = |row: &mut ExchangeRow| row.outcome.clone().unwrap();
+
+        let before = facts("from before", &nothing, false);
+        assert_eq!(before.depth, Err(Absence::FromBefore));
+        assert_eq!(before.sources, Err(Absence::FromBefore));
+        assert_eq!(before.model_ms, Err(Absence::FromBefore));
+        assert_eq!(before.thread, Err(Absence::FromBefore));
+        assert_eq!(before.is_in_conflict, Ok(false));
+
+        let abandoned = facts(
+            "from before",
+            &|row| {
+                row.outcome = Some(OutcomeUpdate {
+                    outcome: ExchangeOutcome::Failed,
+                    reason: Some(ABANDONED.to_owned()),
+                    ..outcome(row)
+                });
+            },
+            false,
+        );
+        assert_eq!(abandoned.depth, Err(Absence::NotMeasured));
+        assert_eq!(abandoned.end, TraceEnd::Failed);
+
+        let lost = facts("from before", &|row| row.params = None, true);
+        assert_eq!(lost.depth, Err(Absence::Erased));
+        assert_eq!(lost.is_in_conflict, Err(Absence::Erased));
+        assert_eq!(lost.tokens_input, Err(Absence::Erased));
+        assert_eq!(lost.end, TraceEnd::Answered);
+
+        let erased = facts("answered", &nothing, true);
+        assert_eq!(erased.is_in_conflict, Ok(false));
+        assert_eq!(erased.conflicts, Err(Absence::Erased));
+        assert_eq!(erased.texts.answer, Err(Absence::Erased));
+        assert_eq!((erased.depth, erased.model_ms), (Ok(2), Ok(1204)));
+
+        let unkept = MissingCommitments {
+            user_text: Hash32::ZERO,
+            bundle: None,
+            compiled_prompt: None,
+            request: None,
+        };
+        let unkept = facts("answered", &|row| row.not_kept = Some(unkept), false);
+        assert_eq!(unkept.texts.question, Err(Absence::NotKept));
+        assert_eq!(unkept.looks, Err(Absence::NotKept));
+
+        let denied = facts("denied", &nothing, false);
+        assert_eq!(denied.sources, Ok(SourceCount::NONE));
+        assert_eq!(denied.tokens_input, Err(Absence::NoSuchThing));
+        assert_eq!(denied.texts.answer, Err(Absence::NoSuchThing));
+        assert_eq!(denied.checks, Err(Absence::NoJudgement));
+        assert_eq!(denied.reasons, ["authority.denied"]);
+
+        let failed = facts("failed", &nothing, false);
+        assert_eq!(failed.tokens_input, Err(Absence::NotReported));
+        assert_eq!(failed.model_ms, Err(Absence::NoSuchThing));
+        let unpriced = |row: &mut ExchangeRow| {
+            row.outcome = Some(OutcomeUpdate {
+                cost: None,
+                ..outcome(row)
+            });
+        };
+        let unpriced = facts("answered", &unpriced, false);
+        assert_eq!(unpriced.cost, Err(Absence::NotMeasured));
+    }
+
+    #[test]
+    fn one_that_waits_has_no_facts() {
+        let (salt, vectors) = vectors();
+        let case = &vectors.cases[0];
+        let exchange = ExchangeRow {
+            outcome: None,
+            ..case.exchange(&salt)
+        };
+        assert!(rows(case, &exchange, &[]).facts().unwrap().is_none());
+    }
 }

@@ -26,7 +26,7 @@ use gently::record::ledger::documents::AuthorityState;
 use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::{
-    JudgedReply, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched,
+    JudgedReply, Prompt, RecordedPrompt, Recorder, SessionTerms, TurnEntry, thread_id, unwatched,
 };
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
@@ -338,6 +338,7 @@ impl House {
             params,
             anchor: None,
             now,
+            entry: TurnEntry::default(),
         }
     }
 }

@@ -24,7 +24,7 @@ use gently::record::ledger::documents::AuthorityState;
 use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::thread_id;
-use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::recorder::{Prompt, Recorder, SessionTerms, TurnEntry, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::Store;
@@ -137,6 +137,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             numbers: Placeholders::new([0; 32]),
             anchor: None,
             now,
+            entry: TurnEntry::default(),
         };
         let prompt = house.recorder.prompt(prompt).await.unwrap();
         let judged = Model::observer()

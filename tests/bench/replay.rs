@@ -25,7 +25,7 @@ use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
-use gently::recorder::{Prompt, Recorder, SessionTerms, thread_id, unwatched};
+use gently::recorder::{Prompt, Recorder, SessionTerms, TurnEntry, thread_id, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::{SessionRow, Store};
@@ -240,6 +240,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
+        entry: TurnEntry::default(),
     };
     let prompt = house.recorder.prompt(prompt).await.unwrap();
     let judged = Model::observer()

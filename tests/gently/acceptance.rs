@@ -21,6 +21,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::Bundle;
 use gently::record::ledger::bundle_text::brief_text;
 use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::measures::QuestionDoor;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
 use gently::store::Store;
@@ -232,6 +233,7 @@ async fn silent_turn(person: &Person) {
         policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(60),
         clock: &clock,
+        stopwatch: &|| 0,
         say: &say,
     };
     let gather = || Observations {
@@ -245,6 +247,7 @@ async fn silent_turn(person: &Person) {
         declared: &DeclaredContext::default(),
         standing: ThreadPosition::default(),
         client: None,
+        door: QuestionDoor::default(),
     };
     let asked = ask(
         &house,

@@ -153,7 +153,7 @@ fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way
 }
 
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.
-const STARTS: [(&str, &str); 9] = [
+const STARTS: [(&str, &str); 10] = [
     (
         "app/keep/doctor/outside.rs",
         "asks git and ssh-keygen for their versions",

@@ -15,6 +15,7 @@ use gently::models::Model;
 use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::measures::QuestionDoor;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
@@ -235,6 +236,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             },
             look_again: Duration::from_secs(60),
             clock: &clock,
+            stopwatch: &|| 0,
             say: &say,
         };
         let gather = || {
@@ -254,6 +256,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
             client: None,
+            door: QuestionDoor::default(),
         };
         let asked = ask(
             &house,

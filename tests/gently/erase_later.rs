@@ -235,8 +235,6 @@ fn nothing_that_is_left_lets_the_erased_text_be_guessed() {
                 Role::CompiledPrompt,
                 Role::ContextDigest,
                 Role::PromptDigest,
-                // Of a role without a commitment nothing can be opened.
-                Role::Trace,
             ]
             .contains(&role);
             let found = holders(person.home(), key.as_bytes());

@@ -66,6 +66,7 @@ mod llama;
 mod log;
 mod log_rules;
 mod manners;
+mod measures;
 mod migration;
 mod model_choice;
 mod model_server;

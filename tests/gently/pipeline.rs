@@ -228,6 +228,8 @@ fn stored(kernel: &Kernel, bundle_json: &str, text: &Clean, request: &RequestDoc
         not_kept: None,
         erasure: ErasureCommitments::default(),
         drift: Vec::new(),
+        measures: None,
+        trace: None,
         outcome: None,
     }
 }

@@ -32,7 +32,7 @@ use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
 use gently::recorder::{
     FailpointWatch, Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError,
-    RecorderTerms, Refusal, RefusedPrompt, SessionTerms, SyncPolicy, unwatched,
+    RecorderTerms, Refusal, RefusedPrompt, SessionTerms, SyncPolicy, TurnEntry, unwatched,
 };
 use gently::store::{SessionRow, Store};
 use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
@@ -466,6 +466,7 @@ pub async fn prompt_in(
         numbers,
         anchor: None,
         now,
+        entry: TurnEntry::default(),
     };
     recorder.prompt(prompt).await
 }
@@ -508,6 +509,7 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
         numbers: Placeholders::new([0; 32]),
         anchor: None,
         now,
+        entry: TurnEntry::default(),
     }
 }
 

@@ -101,6 +101,19 @@ pub(crate) fn both(
     (verdict(&python(&arguments)), verdict(&gently(&arguments)))
 }
 
+/// The same of an opening file.
+pub(crate) fn of_one_opening(file: &Path, signer: &str) -> (Verdict, Verdict) {
+    let rest = ["--signer", signer, "--json"].map(str::to_owned);
+    let file = file.display().to_string();
+    let asked = [&["--opening".to_owned(), file.clone()], &rest[..]].concat();
+    let ours = Command::new(env!("CARGO_BIN_EXE_gently"))
+        .args(["audit", "check", "-v", &file])
+        .args(&rest)
+        .output()
+        .unwrap();
+    (verdict(&python(&asked)), verdict(&ours))
+}
+
 /// All six answers and the exit code are the same, on every ledger.
 fn settle(results: Vec<(String, (Verdict, Verdict))>) {
     let mut faults = Vec::new();

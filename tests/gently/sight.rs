@@ -13,6 +13,7 @@ use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::bundle::{Moment, SightEntry};
 use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::measures::QuestionDoor;
 use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 
@@ -244,6 +245,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
         policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(60),
         clock: &clock,
+        stopwatch: &|| 0,
         say: &say,
     };
     let empty = || SightEntry::Seen {
@@ -269,6 +271,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
             client: None,
+            door: QuestionDoor::default(),
         };
         let asked = wait(ask(
             &house,

@@ -32,6 +32,7 @@ use gently::record::context::spec::AdmittedFor;
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::{NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::measures::QuestionDoor;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
 use gently::session::{TurnEnvironment, set_kernel};
 use uuid::Uuid;
@@ -276,6 +277,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(180_000),
         clock: &clock,
+        stopwatch: &|| 0,
         say: &|_| {},
     };
     // Some draws change nothing: that kernel is in force already.
@@ -359,6 +361,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             declared: &declared,
             standing,
             client: None,
+            door: QuestionDoor::default(),
         };
         let asked = wait(ask(
             &house,

@@ -91,6 +91,8 @@ fn exchange(vector: &Value, told: &Value) -> Exchange {
         not_kept: None,
         erasure: ErasureCommitments::default(),
         drift: read(&told["drift"]),
+        measures: None,
+        trace: None,
         outcome: Some(ExchangeEnd {
             outcome: "answered".to_owned(),
             reason: None,

@@ -29,6 +29,7 @@ use crate::models::Model;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
+use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
@@ -70,6 +71,8 @@ pub struct AskRequest {
     /// A whole list of messages with tools and settings, in the place of a text: then the last words
     /// of a user among them are the question, and no earlier turns are shown beside it.
     pub client: Option<ClientRequest>,
+    /// Where it came in.
+    pub door: QuestionDoor,
 }
 
 /// A question for which everything is at hand, and nothing is on record.
@@ -81,6 +84,7 @@ pub struct AskSetup<'a> {
     model: Model,
     /// What a client brought beside it.
     client: Option<ClientRequest>,
+    door: QuestionDoor,
     declared: DeclaredContext,
     standing: ThreadPosition,
     /// Whether it begins another conversation.
@@ -199,6 +203,7 @@ pub async fn prepare<'a>(
         key,
         model,
         client,
+        door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing,
         anew,
@@ -409,6 +414,7 @@ impl AskSetup<'_> {
             declared: &self.declared,
             standing: self.standing,
             client: self.client.as_ref(),
+            door: self.door,
         };
         let observations = self.observations;
         let gather = move || observations;

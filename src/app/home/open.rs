@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use zeroize::Zeroizing;
 
@@ -28,7 +29,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
-use crate::record::time::Seconds;
+use crate::record::time::{Seconds, whole_millis};
 use crate::recorder::{
     ContentPolicy, Recorder, RecorderTerms, SettingsInForce, SyncPolicy, revoked_at, unwatched,
 };
@@ -64,6 +65,12 @@ fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, OpenHomeError> {
 /// The clock for places that come after [`clock`] has succeeded once.
 pub fn clock_or_epoch() -> Seconds {
     clock().unwrap_or(Seconds::ZERO)
+}
+
+/// Milliseconds of this machine's monotonic clock, since this was asked first.
+pub fn monotonic_millis() -> u64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    whole_millis(BEGUN.get_or_init(Instant::now).elapsed())
 }
 
 /// An environment variable.
@@ -204,6 +211,7 @@ impl OpenHome {
             policy: policy(&self.config),
             look_again: self.config.anchor.look_again,
             clock: &clock_or_epoch,
+            stopwatch: &monotonic_millis,
             say,
         }
     }

@@ -101,6 +101,8 @@ pub(crate) struct RowCheck<'c> {
     pub counts: DatabaseCounts,
     /// Turns that exchanges refer to and that are there.
     pub turns: u64,
+    /// Exchanges of which something was measured.
+    pub measured: u64,
 }
 
 /// A row that is otherwise than log or ledger say.
@@ -127,6 +129,7 @@ impl<'c> RowCheck<'c> {
             policies: ContentPolicies::default(),
             counts: DatabaseCounts::default(),
             turns: 0,
+            measured: 0,
         }
     }
 
@@ -189,6 +192,7 @@ impl<'c> RowCheck<'c> {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
         self.check_turn_places()?;
+        self.check_measure_rows()?;
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;
         let search = self.check_search()?;

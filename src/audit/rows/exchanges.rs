@@ -99,6 +99,7 @@ impl RowCheck<'_> {
         self.check_erasure(&evidence);
         self.check_outcome(&evidence)?;
         self.check_assertions(&evidence)?;
+        self.check_trace(&evidence)?;
         self.check_context(&evidence)
     }
 

@@ -14,4 +14,5 @@ pub(crate) mod exchanges;
 pub(crate) mod settings;
 pub(crate) mod stored_lines;
 pub(crate) mod threads;
+pub(crate) mod traces;
 pub(crate) mod turns;

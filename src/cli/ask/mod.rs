@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::{AskRequest, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
 use super::set_up::init;
@@ -50,6 +51,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         thread: args.place.request(),
         sight: args.sight.wish(),
         client: None,
+        door: QuestionDoor::Ask,
     };
     let path = open::home_path()?;
     if !path.exists()

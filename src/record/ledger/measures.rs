@@ -8,7 +8,7 @@ use crate::record::hash::Hash32;
 /// Where a question came in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TurnDoor {
+pub enum QuestionDoor {
     /// `gently ask`.
     #[default]
     Ask,
@@ -16,15 +16,15 @@ pub enum TurnDoor {
     Chat,
 }
 
-impl TurnDoor {
+impl QuestionDoor {
     /// All that there are.
-    pub const ALL: [TurnDoor; 2] = [TurnDoor::Ask, TurnDoor::Chat];
+    pub const ALL: [QuestionDoor; 2] = [QuestionDoor::Ask, QuestionDoor::Chat];
 
     /// The spelling on record.
     pub const fn name(self) -> &'static str {
         match self {
-            TurnDoor::Ask => "ask",
-            TurnDoor::Chat => "chat",
+            QuestionDoor::Ask => "ask",
+            QuestionDoor::Chat => "chat",
         }
     }
 }
@@ -39,7 +39,7 @@ pub struct TurnMeasures {
     /// 0 for a thread's first turn, else its parent's and one.
     pub depth: u64,
     /// Where the question came in.
-    pub door: TurnDoor,
+    pub door: QuestionDoor,
     /// From the request until the first byte of the answer's body.
     pub first_byte_ms: Option<u64>,
     /// Whether something that was injected is in conflict.

@@ -12,10 +12,8 @@ use std::collections::BTreeMap;
 
 use super::value::TraceNumber;
 use crate::record::ledger::exchange::ArtifactEntry;
-use crate::record::ledger::prompt::TURN;
+use crate::record::ledger::prompt::{KERNEL, TURN};
 
-/// `artifact_type` of the kernel, which is no source: it is the rules.
-const KERNEL: &str = "kernel";
 /// What the id of a look at this machine begins with; its type is the tool's name.
 const TOOL_ID: &str = "tool:";
 /// The kind of source that the model is.
@@ -146,6 +144,7 @@ pub fn source_kinds(artifacts: &[ArtifactEntry]) -> Vec<String> {
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::from([(MODEL, 1)]);
     for artifact in artifacts {
         let kind = match artifact.artifact_type.as_str() {
+            // It is no source: it is the rules.
             KERNEL => continue,
             TURN => TURN,
             _ if artifact.artifact_id.starts_with(TOOL_ID) => TOOL,

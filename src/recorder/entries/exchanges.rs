@@ -26,7 +26,7 @@ use crate::store::{
 use super::actions;
 use super::content_policy::{ContentPolicy, digest, lost_salt, settle};
 use super::drift::{assertion_rows, drift_lines, drift_rows, put_judgement};
-use super::exchange_document::{ExchangeTexts, exchange_hash};
+use super::exchange_document::{ExchangeTexts, JudgedRows, exchange_hash};
 use super::interaction::interaction;
 use super::references::ref_row;
 use super::sessions::take_anchor;
@@ -39,7 +39,7 @@ use crate::recorder::placeholders::{must_put, number};
 use crate::recorder::recorded::{AnswerDetails, PromptDetails};
 use crate::recorder::turn::{
     JudgedReply, Prompt, PromptEnding, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
-    RefusedPrompt, TurnIds,
+    RefusedPrompt, TurnIds, TurnSteps,
 };
 
 fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
@@ -344,6 +344,7 @@ pub fn refuse(
         outcome,
         reason: &reason,
         judgement,
+        steps: Some(TurnSteps::uncalled(refused.entry)),
     };
     let (exchange_hash, line) = no_answer(
         transaction,
@@ -384,7 +385,7 @@ pub fn fail(
         transaction,
         &mut session,
         (&row, &prompt.salt),
-        &PromptEnding::failed(reason),
+        &PromptEnding::failed(reason, Some(TurnSteps::unanswered(prompt))),
         now,
     )?;
     transaction.move_session(&session)?;
@@ -427,7 +428,7 @@ pub fn abandon_all(
             transaction,
             session,
             (row, &salt),
-            &PromptEnding::failed(ABANDONED),
+            &PromptEnding::failed(ABANDONED, None),
             now,
         )?;
     }
@@ -446,6 +447,7 @@ fn no_answer(
         outcome,
         reason,
         judgement,
+        steps,
     } = *ending;
     let answered_at = transaction.line_time(now)?;
     // There is no answer to commit to, and no line: a `drift` line names an answered prompt
@@ -475,7 +477,13 @@ fn no_answer(
         reply_commitment: None,
         outcome_line: transaction.head.lines,
     };
-    let exchange = exchange_hash(transaction, session, (row, salt), &update, None, &drift)?;
+    let judged = JudgedRows {
+        texts: None,
+        drift: &drift,
+        checks: &checks,
+        steps,
+    };
+    let (exchange, measures) = exchange_hash(transaction, session, (row, salt), &update, judged)?;
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
@@ -498,6 +506,7 @@ fn no_answer(
         event,
     )?;
     transaction.tx.put_outcome(row.exchange_id, &update)?;
+    transaction.tx.put_all(measures.as_slice())?;
     put_judgement(transaction, &drift, &checks)?;
     session.last_at = line.time;
     Ok((exchange, line))
@@ -617,11 +626,6 @@ pub fn answer(
         turn_aurora: row_id("turn_aurora", session.id, row.seq),
     };
     let mut update = entry.update(beside, transaction.head.lines);
-    let compiled = prompt.compiled.canonical();
-    let texts = ExchangeTexts {
-        aurora: stored,
-        compiled,
-    };
     threads::answered(
         transaction,
         &row,
@@ -629,16 +633,20 @@ pub fn answer(
         prompt.content_policy.keeps_text().then_some(stored),
         time,
     )?;
-    update.exchange_commitment = exchange_hash(
-        transaction,
-        &session,
-        (&row, salt),
-        &update,
-        Some(&texts),
-        &drift,
-    )?;
+    let outcome = JudgedRows {
+        texts: Some(ExchangeTexts {
+            aurora: stored,
+            compiled: prompt.compiled.canonical(),
+        }),
+        drift: &drift,
+        checks: &checks,
+        steps: Some(TurnSteps::answered(prompt, judged)),
+    };
+    let (exchange, measures) =
+        exchange_hash(transaction, &session, (&row, salt), &update, outcome)?;
+    update.exchange_commitment = exchange;
     transaction.tx.put(&entry.turn(&session, &drift))?;
-    let commit_id = interaction(
+    let (line, commit) = interaction(
         transaction,
         &mut session,
         &row,
@@ -647,8 +655,8 @@ pub fn answer(
         chain_entry,
     )?;
     transaction.tx.put_outcome(row.exchange_id, &update)?;
+    transaction.tx.put_all(measures.as_slice())?;
     put_judgement(transaction, &drift, &checks)?;
-    let (line, commit) = commit_id;
     let drift_ids = drift_lines(transaction, &session, &drift, row.seq, time)?;
     transaction.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();

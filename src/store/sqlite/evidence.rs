@@ -8,6 +8,8 @@
 struct EvidenceTable {
     /// Name of the table.
     table: &'static str,
+    /// Number of the migration that makes it, from 1: its triggers follow there.
+    made_by: usize,
     /// What one of its rows is, as a refusal says it.
     row: &'static str,
     /// Columns that never change.
@@ -30,6 +32,7 @@ struct EvidenceTable {
 /// A table whose rows are for ever as they were written.
 const UNCHANGING: EvidenceTable = EvidenceTable {
     table: "",
+    made_by: 1,
     row: "",
     fixed: "",
     once: "",
@@ -114,6 +117,7 @@ const EVIDENCE: &[EvidenceTable] = &[
     },
     EvidenceTable {
         table: "exchange_measure",
+        made_by: 4,
         row: "what was measured of an exchange",
         fixed: "line exchange_id program door depth sources same_pairs is_in_conflict compile_ms \
             first_byte_ms model_ms judge_ms trace_mapping trace_commitment trace_key",
@@ -163,9 +167,10 @@ const EVIDENCE: &[EvidenceTable] = &[
     },
 ];
 
-/// The triggers that keep [`EVIDENCE`], as one script.
-pub(super) fn triggers() -> String {
-    EVIDENCE.iter().map(EvidenceTable::triggers).collect()
+/// The triggers that keep those of [`EVIDENCE`] that a migration makes, as one script.
+pub(super) fn triggers(made_by: usize) -> String {
+    let tables = EVIDENCE.iter().filter(|table| table.made_by == made_by);
+    tables.map(EvidenceTable::triggers).collect()
 }
 
 impl EvidenceTable {

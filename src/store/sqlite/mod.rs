@@ -45,6 +45,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V3__beginnings",
         include_str!("../../../migrations/sqlite/0003_beginnings.sql"),
     ),
+    (
+        "V4__measures",
+        include_str!("../../../migrations/sqlite/0004_measures.sql"),
+    ),
 ];
 
 /// A connection to the file.
@@ -212,18 +216,20 @@ fn not_brought_forward(fault: StoreError) -> StoreError {
     }
 }
 
-/// All migrations; the first is followed by the triggers that keep evidence. Made once in a
-/// process, which opens several connections.
+/// All migrations, each followed by the triggers that keep the evidence of its tables. Made once in
+/// a process, which opens several connections.
 fn migrations() -> Result<&'static [Migration], refinery::Error> {
     static MADE: OnceLock<Vec<Migration>> = OnceLock::new();
     if let Some(made) = MADE.get() {
         return Ok(made);
     }
     let all = MIGRATIONS.iter().enumerate();
-    let made = all.map(|(n, (name, sql))| match n {
-        0 => Migration::unapplied(name, &format!("{sql}\n{}", evidence::triggers())),
-        _ => Migration::unapplied(name, sql),
-    });
+    let made = all.map(
+        |(n, (name, sql))| match evidence::triggers(n + 1).as_str() {
+            "" => Migration::unapplied(name, sql),
+            triggers => Migration::unapplied(name, &format!("{sql}\n{triggers}")),
+        },
+    );
     let made = made.collect::<Result<Vec<_>, _>>()?;
     Ok(MADE.get_or_init(|| made))
 }
@@ -236,7 +242,8 @@ fn own_mark() -> i32 {
     static MADE: OnceLock<i32> = OnceLock::new();
     *MADE.get_or_init(|| {
         let mut hasher = DefaultHasher::new();
-        (MIGRATIONS, evidence::triggers()).hash(&mut hasher);
+        let triggers = (1..=MIGRATIONS.len()).map(evidence::triggers);
+        (MIGRATIONS, triggers.collect::<Vec<_>>()).hash(&mut hasher);
         let mark = i32::try_from(hasher.finish() >> 33).unwrap_or_default();
         mark.max(1)
     })
@@ -581,7 +588,7 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        assert_eq!(new.version().unwrap(), 3);
+        assert_eq!(new.version().unwrap(), 4);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());
     }

@@ -17,6 +17,7 @@ use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
 use crate::config::Config;
+use crate::record::ledger::measures::QuestionDoor;
 
 use super::ChatArgs;
 use super::place;
@@ -312,6 +313,7 @@ impl Chat {
                 anew: self.thread.is_none(),
                 ..ThreadRequest::default()
             },
+            door: QuestionDoor::Chat,
             ..AskRequest::default()
         }
     }

@@ -1,0 +1,118 @@
+//! What was measured of exchanges, and the commitments to their traces, against the rows that give
+//! the trace again.
+//!
+//! The exchange document holds both, so a changed one shows in `exchange_hash`; but that can't be
+//! built again of what is erased. The signed bytes of the generic trace can, from rows that are never
+//! erased: [`RowCheck::check_trace`] builds them and holds them against the commitment, with the key
+//! that stands beside it.
+
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Scheme, commit_with_key, opening_key};
+use crate::record::trace::mapping::{TraceMapping, TraceRequest};
+use crate::store::{AssertionRow, MeasureRow, TraceRows};
+
+use super::database::RowCheck;
+use super::exchange_rows::ExchangeEvidence;
+use crate::verify::VerifyError;
+
+impl RowCheck<'_> {
+    /// Checks the commitment to the trace of one exchange, where it has one.
+    pub fn check_trace(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
+        let (Some(measured), Some(scheme)) = (&rows.measures, self.scheme()) else {
+            return Ok(());
+        };
+        self.measured += 1;
+        let id = Some(rows.session.id);
+        let place = format!("exchange_measure of {}", rows.place());
+        if rows.exchange.outcome.is_none() {
+            self.fault(id, place, "none while its exchange waits", "one");
+            return Ok(());
+        }
+        let Some(mapping) = TraceMapping::named(&measured.trace_mapping) else {
+            let expected = format!("a mapping like {}", TraceMapping::NEWEST.name());
+            self.fault(id, place, expected, measured.trace_mapping.clone());
+            return Ok(());
+        };
+        self.check_trace_key(evidence, (measured, scheme), &place);
+        let Some(line) = self.line_of(rows.exchange.prompt_line)? else {
+            return Ok(());
+        };
+        let checks = self.rows(self.store.assertions(rows.exchange.exchange_id))?;
+        let checks = checks.unwrap_or_default();
+        let facts = TraceRows {
+            // The trace's signed bytes do not name the ledger.
+            origin: "",
+            exchange: rows.exchange,
+            prompt_line: line.hash,
+            context: rows.context.as_ref().map(|context| &context.row),
+            refs: &rows.refs,
+            checks: &checks,
+            measures: Some(&measured.measures),
+            is_withheld: checks.iter().any(AssertionRow::withholds),
+            is_erased: rows.exchange.salt.is_none(),
+        }
+        .facts();
+        let facts = facts.map_err(|e| e.to_string());
+        let signed = facts.and_then(|facts| {
+            let facts = facts.ok_or("the exchange has no outcome")?;
+            let built = mapping.build(&facts, TraceRequest::COMMITTED);
+            let bytes = built.and_then(|built| built.trace.to_be_signed());
+            bytes.map_err(|e| e.to_string())
+        });
+        match signed {
+            Err(reason) => self.fault(id, place, "rows that give its trace", reason),
+            Ok(bytes) => {
+                let found = match (measured.opening(), scheme) {
+                    (Some(key), _) => commit_with_key(key, &bytes),
+                    (None, Scheme::Sha256) => Hash32::digest(&bytes),
+                    // No openings are kept: nobody can tell.
+                    (None, Scheme::HmacSha256) => return Ok(()),
+                };
+                let what = "trace_commitment of its rows";
+                self.cell(id, &place, what, found, measured.trace_commitment);
+            }
+        }
+        Ok(())
+    }
+
+    /// The key beside a commitment is that of its salt, and is there where salts are.
+    fn check_trace_key(
+        &mut self,
+        evidence: &ExchangeEvidence<'_>,
+        (measured, scheme): (&MeasureRow, Scheme),
+        place: &str,
+    ) {
+        let rows = &evidence.rows;
+        let expected = match (&rows.exchange.salt, scheme) {
+            (Some(salt), Scheme::HmacSha256) => Some(opening_key(salt, Role::Trace)),
+            // What is erased had one, or never had.
+            (None, Scheme::HmacSha256) => {
+                match self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
+                    true => measured.opening(),
+                    false => None,
+                }
+            }
+            (_, Scheme::Sha256) => None,
+        };
+        // The keys themselves are nobody's to read.
+        if expected != measured.opening() {
+            let (expected, actual) = match (expected, measured.opening()) {
+                (None, _) => ("no key, as no salt is kept", "one"),
+                (_, None) => ("the key of role trace of its salt", "none"),
+                _ => ("the key of role trace of its salt", "another"),
+            };
+            self.fault(Some(rows.session.id), place, expected, actual);
+        }
+    }
+
+    /// No row of measures is there beside those of exchanges, which were all looked at before.
+    pub fn check_measure_rows(&mut self) -> Result<(), VerifyError> {
+        let found = self.rows(self.store.measure_count())?;
+        if let Some(found) = found {
+            let of_exchanges = self.measured;
+            self.cell(None, "exchange_measure", "rows", of_exchanges, found);
+        }
+        Ok(())
+    }
+}
