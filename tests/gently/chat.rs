@@ -303,11 +303,15 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/delete", "there is no /delete");
     sends(&mut typist, "/refs foo", "'foo' is nothing on record");
     sends(&mut typist, "/file no.txt", "there is no such file");
+    let behind = "with the next question goes my notes.txt";
+    sends(&mut typist, "/file my\\ notes.txt", behind);
+    // It was meant for the conversation that is left.
     sends(
         &mut typist,
-        "/file my\\ notes.txt",
-        "with the next question goes my notes.txt",
+        "/new",
+        "no longer sent with the next question: my notes.txt",
     );
+    sends(&mut typist, "/file my\\ notes.txt", behind);
     sends(&mut typist, "What is in it?", "One.");
     let with_file = sent(&server).pop().unwrap();
     assert!(with_file.contains("violet"), "{with_file}");

@@ -45,7 +45,7 @@ pub async fn perform(chat: &mut Chat, command: ChatCommand) -> AfterCommand {
 async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, OpenHomeError> {
     match command {
         ChatCommand::Help => print_help(chat.json),
-        ChatCommand::New(title) => return begin(chat, title).await,
+        ChatCommand::New(title) => return begin_other(chat, title).await,
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
         ChatCommand::Open(Some(text)) => return open(chat, &text).await,
         ChatCommand::Title(title) => return give_title(chat, title).await,
@@ -79,6 +79,16 @@ fn print_help(json: bool) {
     };
 }
 
+/// Leaves this conversation for another one that begins.
+async fn begin_other(
+    chat: &mut Chat,
+    title: Option<String>,
+) -> Result<AfterCommand, OpenHomeError> {
+    let moved = begin(chat, title).await?;
+    take_files_back(chat);
+    Ok(moved)
+}
+
 /// Begins another conversation: one with a title is on record at once.
 async fn begin(chat: &mut Chat, title: Option<String>) -> Result<AfterCommand, OpenHomeError> {
     match title {
@@ -93,7 +103,22 @@ async fn begin(chat: &mut Chat, title: Option<String>) -> Result<AfterCommand, O
 async fn open(chat: &mut Chat, text: &str) -> Result<AfterCommand, OpenHomeError> {
     chat.go_to(text)?;
     say_place(chat, BEGINS).await;
+    take_files_back(chat);
     Ok(AfterCommand::Moved)
+}
+
+/// Files that were put behind a question of the conversation before go nowhere else.
+fn take_files_back(chat: &mut Chat) {
+    let names: Vec<String> = std::mem::take(&mut chat.settings.files)
+        .iter()
+        .map(|file| quiet(&file.name))
+        .collect();
+    if !names.is_empty() {
+        say(&format!(
+            "no longer sent with the next question: {}",
+            names.join(", ")
+        ));
+    }
 }
 
 /// Gives this conversation a title; where nothing was asked yet, begins one with it.
