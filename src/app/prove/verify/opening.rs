@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::app::prove::share::page;
@@ -158,33 +159,44 @@ fn read(request: &CheckRequest) -> Result<CheckInput, String> {
     })
 }
 
+/// What tells files of JSON apart, without a value being kept: a stranger's file may hold millions.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct JsonMembers {
+    openings: Option<IgnoredAny>,
+    messages: Option<IgnoredAny>,
+    conversation: Option<IgnoredAny>,
+}
+
 /// What bytes are that are no opening file, and what is wanted instead.
 fn what_it_is(bytes: &[u8], fault: &OpeningFault) -> String {
     const WANTED: &str = "gently check takes what gently share or gently audit open wrote, a .json file or its \
                           .html page";
     let text = std::str::from_utf8(bytes);
-    let value = text
-        .ok()
-        .and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let has = |key| value.as_ref().is_some_and(|value| value.get(key).is_some());
-    let what = match (text, &value) {
+    let is_json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    let members = match is_json && bytes.trim_ascii_start().starts_with(b"{") {
+        true => serde_json::from_slice(bytes).unwrap_or_default(),
+        false => JsonMembers::default(),
+    };
+    let is_export = members.messages.is_some() && members.conversation.is_some();
+    let what = match (text, is_json) {
         _ if bytes.is_empty() => "an empty file",
         (Err(_), _) => "no text",
-        (Ok(text), None) if text.trim_start().starts_with('{') => {
+        (Ok(text), false) if text.trim_start().starts_with('{') => {
             return format!(
                 "no opening file: it is cut off, or it was changed ({fault}); {WANTED}"
             );
         }
-        (Ok(_), None) => "a text",
-        (Ok(_), Some(_)) if has("openings") => {
+        (Ok(_), false) => "a text",
+        (Ok(_), true) if members.openings.is_some() => {
             return format!("no opening file as gently writes one: {fault}");
         }
-        (Ok(_), Some(_)) if has("messages") && has("conversation") => {
+        (Ok(_), true) if is_export => {
             return format!(
                 "what gently conversation export wrote, which proves nothing by itself, and no opening file; {WANTED}"
             );
         }
-        (Ok(_), Some(_)) => "JSON of another kind",
+        (Ok(_), true) => "JSON of another kind",
     };
     format!("{what}, and no opening file; {WANTED}")
 }
