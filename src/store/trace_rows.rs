@@ -246,13 +246,13 @@ mod tests {
 
     #[derive(Deserialize)]
     struct Vectors {
-        cases: Vec<Case>,
+        cases: Vec<MeasuresCase>,
         salt: String,
         trace_key: String,
     }
 
     #[derive(Deserialize)]
-    struct Case {
+    struct MeasuresCase {
         name: String,
         end: String,
         checks: Vec<(String, String, bool)>,
@@ -272,7 +272,7 @@ mod tests {
         (Salt::from_stored(&salt).unwrap(), vectors)
     }
 
-    impl Case {
+    impl MeasuresCase {
         fn exchange(&self, salt: &Salt) -> ExchangeRow {
             let doc: ExchangeDoc = canon::parse(self.document.as_bytes()).unwrap();
             let outcomes = [
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn rows<'a>(
-        case: &'a Case,
+        case: &'a MeasuresCase,
         exchange: &'a ExchangeRow,
         checks: &'a [AssertionRow],
     ) -> TraceRows<'a> {
