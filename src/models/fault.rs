@@ -65,7 +65,7 @@ pub enum ModelFault {
         limit: Duration,
     },
     /// The server answered with a status other than 200.
-    #[error("{}. {}", status_clause(.url, *.status, .said, .retry_after), mend_status(*.wire, *.status, .said))]
+    #[error("{}. {}", status_clause(.url, *.status, .said, .retry_after), mend_status(*.wire, *.status, .said, .key))]
     Status {
         /// Protocol of the server.
         wire: Wire,
@@ -77,6 +77,8 @@ pub enum ModelFault {
         said: String,
         /// The `Retry-After` header: seconds or a date, as it was given.
         retry_after: Option<String>,
+        /// The key that was sent, or was not.
+        key: KeySent,
     },
     /// The server said 200, and reported an error in the body.
     #[error("the model's server at {url} reported an error instead of an answer{}. Ask again, or ask another model with --model", said_clause(.said))]
@@ -141,11 +143,11 @@ pub enum ModelFault {
         found: String,
     },
     /// The API key is not fit to be sent, or the place is not fit to be sent a key.
-    #[error("the API key in ${variable} is not sent to {url}: {detail}")]
+    #[error("the API key {} is not sent to {url}: {detail}", key_place(.variable))]
     RefusedKey {
         /// Where it would have gone.
         url: String,
-        /// The environment variable it came from.
+        /// The environment variable, option or setting it came from.
         variable: String,
         /// Why, and how to mend it.
         detail: String,
@@ -251,6 +253,39 @@ impl ModelFault {
     }
 }
 
+/// Whether a key was sent with a prompt, and where one comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySent {
+    /// Whether one was.
+    pub was_sent: bool,
+    /// The environment variable it comes from, or the option or setting; empty where none is taken.
+    pub variable: String,
+}
+
+/// Where a key comes from: `in $OPENAI_API_KEY`, `of --key-cmd`.
+fn key_place(variable: &str) -> String {
+    let is_variable = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match variable.chars().all(is_variable) {
+        true => format!("in ${variable}"),
+        false => format!("of {variable}"),
+    }
+}
+
+/// What a person can do where a server lets nobody in, or not with this key.
+fn mend_key(key: &KeySent) -> String {
+    match (key.was_sent, key.variable.as_str()) {
+        (true, place) => format!(
+            "The key {} was refused: check that it is valid for this server and this model",
+            key_place(place)
+        ),
+        (false, "") => {
+            "No key was sent: gently has none for such a server. Ask another model with --model"
+                .to_owned()
+        }
+        (false, variable) => format!("No key was sent: export {variable}=…"),
+    }
+}
+
 fn status_clause(url: &str, status: u16, said: &str, retry_after: &Option<String>) -> String {
     let (said, retry) = (said_clause(said), retry_clause(retry_after));
     format!("the model's server at {url} said {status}{said}{retry}")
@@ -301,7 +336,7 @@ fn is_about_length(said: &str) -> bool {
 }
 
 /// What a person can do about a status.
-fn mend_status(wire: Wire, status: u16, said: &str) -> String {
+fn mend_status(wire: Wire, status: u16, said: &str, key: &KeySent) -> String {
     let setting = wire.setting();
     match status {
         400 | 413 | 500 if is_about_length(said) => format!(
@@ -313,7 +348,7 @@ fn mend_status(wire: Wire, status: u16, said: &str) -> String {
             "Redirects are not followed, so that a prompt goes only where it was meant to: \
              gently config set {setting} URL, with the final address"
         ),
-        401 | 403 => "Check that the API key in the environment is valid for this server and this model".to_owned(),
+        401 | 403 => mend_key(key),
         404 if wire == Wire::Ollama => {
             "Fetch the model (ollama pull NAME), or choose one that is there: gently model list".to_owned()
         }
@@ -337,12 +372,17 @@ mod tests {
         let url = || "http://127.0.0.1:1/v1/chat/completions".to_owned();
         let (said, detail) = (|| "no such thing".to_owned(), || "why".to_owned());
         let wire = Wire::OpenAi;
+        let sent = |was_sent, variable: &str| KeySent {
+            was_sent,
+            variable: variable.to_owned(),
+        };
         let status = |status, retry: Option<&str>| ModelFault::Status {
             wire,
             url: url(),
             status,
             said: said(),
             retry_after: retry.map(str::to_owned),
+            key: sent(true, "K"),
         };
         let limit = Duration::from_millis(1500);
         let table = [
@@ -368,7 +408,7 @@ mod tests {
             (
                 status(401, None),
                 "http_401",
-                "401: no such thing. Check that the API key",
+                "401: no such thing. The key in $K was refused",
             ),
             (status(404, None), "http_404", "model's name"),
             (
@@ -463,6 +503,13 @@ mod tests {
                 message.contains(part) && message.contains("127.0.0.1:1"),
                 "{message}"
             );
+        }
+        for (key, said) in [
+            (sent(false, "K"), "No key was sent: export K=…"),
+            (sent(false, ""), "No key was sent: gently has none"),
+            (sent(true, "--key-cmd"), "The key of --key-cmd was refused"),
+        ] {
+            assert!(mend_status(wire, 403, "", &key).contains(said), "{key:?}");
         }
         let bad = ModelFault::BadUrl {
             wire,

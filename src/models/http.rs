@@ -20,6 +20,7 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
+use super::fault::KeySent;
 use super::quote::{KeyPieces, quote};
 use super::wire::{self, Wire, WireError};
 use super::{BodyTimes, CallStage, ModelFault};
@@ -50,7 +51,7 @@ pub struct ServerAddress<'a> {
     pub path: &'a [&'a str],
     /// The API key; `None` or blank sends none. White space around it is not part of it.
     pub key: Option<Zeroizing<String>>,
-    /// Where the key came from, for error messages.
+    /// Where a key comes from, for error messages.
     pub key_variable: &'a str,
     /// The limit for one connection.
     pub connect_timeout: Duration,
@@ -76,6 +77,7 @@ pub struct Endpoint {
     wire: Wire,
     endpoint: Url,
     key: Option<Zeroizing<String>>,
+    key_variable: String,
     connect_timeout: Duration,
     total_timeout: Duration,
     client: reqwest::Client,
@@ -116,6 +118,7 @@ impl Endpoint {
             )?,
             endpoint,
             key,
+            key_variable: place.key_variable.to_owned(),
             connect_timeout: place.connect_timeout,
             total_timeout: place.total_timeout,
         })
@@ -173,6 +176,7 @@ impl Endpoint {
             wire: self.wire,
             endpoint,
             key: self.key.clone(),
+            key_variable: self.key_variable.clone(),
             connect_timeout: limit,
             total_timeout: limit,
             client: self.client.clone(),
@@ -431,6 +435,10 @@ impl Endpoint {
             status: response.status().as_u16(),
             said,
             retry_after,
+            key: KeySent {
+                was_sent: self.key.is_some(),
+                variable: self.key_variable.clone(),
+            },
         }
     }
 

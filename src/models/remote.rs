@@ -32,7 +32,7 @@ pub struct RemoteConfig {
     pub base_url: String,
     /// The API key; `None` or blank sends none. White space around it is not part of it.
     pub api_key: Option<Zeroizing<String>>,
-    /// The environment variable the key came from, for error messages.
+    /// The environment variable a key comes from, or the option or setting, for error messages.
     pub key_variable: String,
     /// What is sent beside the messages; what is not given is the server's choice.
     pub params: Params,

@@ -134,10 +134,12 @@ fn messages(after: bool) -> String {
 /// The exchanges of a thread, counted.
 const TURNS: &str = "SELECT count(*), min(line), max(line) FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'";
 
-/// The models of the newest exchanges (`?2`) of a thread, the one asked last first.
-const MODELS: &str = "SELECT e.model FROM
+/// The models of the newest exchanges (`?2`) of a thread, and whether they answered: the one that did
+/// last first, those that never did at the end.
+const MODELS: &str = "SELECT e.model, ifnull(max(e.outcome = 'answered'), 0) FROM
       (SELECT turn_id, line FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' ORDER BY line DESC LIMIT ?2) v
-      CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model ORDER BY max(v.line) DESC";
+      CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model
+      ORDER BY max(iif(e.outcome = 'answered', v.line, -1)) DESC, max(v.line) DESC";
 
 /// Behind the last line there can be.
 const END: u64 = i64::MAX.unsigned_abs();
@@ -218,9 +220,9 @@ impl ReadStore {
         Ok(title.map_or(GivenTitle::Gone, GivenTitle::Text))
     }
 
-    /// The models that were asked in the newest `most` exchanges of a conversation, each once, the
-    /// one asked last first.
-    pub fn models_of(&self, thread: Uuid, most: u32) -> Result<Vec<String>, StoreError> {
+    /// The models that were asked in the newest `most` exchanges of a conversation, each once, and
+    /// whether it answered there: first those that did, the one that answered last before all.
+    pub fn models_of(&self, thread: Uuid, most: u32) -> Result<Vec<(String, bool)>, StoreError> {
         self.list(
             "read a conversation's models",
             MODELS,

@@ -56,6 +56,9 @@ fn files_stand_behind_the_question_and_are_on_record_with_it() {
     assert_eq!(asked["removed_from_prompt"], json!([]));
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
     assert_eq!(shown["prompt"], expected.as_str());
+    let listed = person.gently(&["conversation", "list", "--json"]);
+    let title = &listed.exits(0).json()["conversations"][0]["title"];
+    assert_eq!(title, "What is this?");
     let sent = server.requests()[0].json();
     let messages = sent["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].as_str().unwrap();

@@ -283,11 +283,33 @@ fn a_service_manager_ends_a_chat_and_the_turn_is_on_record() {
 
 #[test]
 fn commands_do_what_the_commands_of_their_names_do() {
-    let server = says(&["One.", "Two.", "Three."]);
+    let server = says(&["Zero.", "One.", "Two.", "Three."]);
     let person = person(&server);
     let file = person.dir.path().join("my notes.txt");
     std::fs::write(&file, "violet\n").unwrap();
     let mut typist = begin(&person, &[]);
+    // A word that ends other programs stands in the line: Enter again asks it.
+    sends(
+        &mut typist,
+        "exit",
+        "to end: /quit or Ctrl-D; Enter again asks it",
+    );
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    sends(&mut typist, "bye", "to end: /quit or Ctrl-D");
+    assert!(server.requests().is_empty());
+    typist.types("\r");
+    typist.sees("Zero.");
+    typist.sees(PROMPT);
+    sends(&mut typist, "/new", "a new conversation begins");
+    // What is no command goes to no model, however often it is sent.
+    sends(&mut typist, "/export x.md", "gently conversation export");
+    typist.types("\r");
+    typist.sees("gently conversation export");
+    typist.sees(PROMPT);
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    assert_eq!(server.requests().len(), 1);
     let help = sends(&mut typist, "/help", "/quit");
     assert!(help.contains("/erase last|ID"), "{help}");
     sends(
@@ -320,7 +342,8 @@ fn commands_do_what_the_commands_of_their_names_do() {
     assert_eq!(sent(&server), ["And now?"]);
     sends(&mut typist, "/refs last:1", "last:1");
     sends(&mut typist, "/deep on", "are searched");
-    sends(&mut typist, "/show", "Two.");
+    sends(&mut typist, "/show", "all of it: with --full");
+    sends(&mut typist, "/show --full", "put together again");
     sends(&mut typist, "/context", "in every prompt");
     sends(
         &mut typist,

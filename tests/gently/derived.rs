@@ -546,7 +546,10 @@ fn conversations_are_found_by_what_they_are_called() {
             store.project_name(&projects[0]).unwrap().as_deref(),
             Some("Law")
         );
-        assert_eq!(store.models_of(own, 9).unwrap(), ["observer"]);
+        assert_eq!(
+            store.models_of(own, 9).unwrap(),
+            [("observer".to_owned(), true)]
+        );
         let digits = &own.to_string()[..13];
         let like: Vec<gently::store::ConversationRow> = store.like(digits, 2).unwrap();
         assert_eq!(like.iter().map(|row| row.thread).collect::<Vec<_>>(), [own]);

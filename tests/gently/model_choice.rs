@@ -112,18 +112,18 @@ fn the_first_that_is_there_answers_and_is_named() {
         (
             [&servers[..], &keys[..], &ollama[..]].concat(),
             "ollama/other:2b",
-            "the first of the Ollama at http://127.0.0.1:",
+            "the first by name of the Ollama at http://127.0.0.1:",
         ),
         (
             vec![("GENTLY_MODEL_OLLAMA_URL", root.as_str())],
             "ollama/other:2b",
-            "the first of the Ollama",
+            "the first by name of the Ollama",
         ),
         // What somebody set comes before what is there by itself.
         (
             [&own[..], &keys[..], &ollama[..]].concat(),
             "openai/other:2b",
-            "the first of the server at http://127.0.0.1:",
+            "the first by name of the server at http://127.0.0.1:",
         ),
     ] {
         let ran = gently(
@@ -229,9 +229,9 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     assert_eq!(asked.json()["answer"], ANSWER);
     let model = asked.json()["model"].as_str().unwrap().to_owned();
     assert!(
-        asked
-            .err
-            .contains(&format!("model {model}: the first of the server at {url}.")),
+        asked.err.contains(&format!(
+            "model {model}: the first by name of the server at {url}."
+        )),
         "{}",
         asked.err
     );

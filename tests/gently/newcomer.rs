@@ -252,6 +252,59 @@ fn a_model_that_its_server_does_not_know_is_told_with_those_that_it_lists() {
     assert!(!asked.err.contains("It lists"), "{asked:#?}");
 }
 
+/// Its name would fail again with every question.
+#[test]
+fn a_model_that_never_answered_is_not_asked_again() {
+    let server = ModelServer::script(vec![
+        Behaviour::no_such_model(),
+        Behaviour::no_such_model(),
+        Behaviour::Good,
+    ]);
+    let person = asking(&server);
+    let models = |person: &Person| {
+        let listed = person.gently(&["conversation", "list", "--json"]).exits(0);
+        listed.json()["conversations"][0]["models"].clone()
+    };
+    for model in ["openai/tinny-1", "openai/smal-1b"] {
+        person.gently(&["ask", "-m", model, "Who?"]).exits(2);
+    }
+    assert_eq!(
+        models(&person),
+        serde_json::json!(["openai/smal-1b", "openai/tinny-1"])
+    );
+    let asked = person
+        .gently(&["ask", "--json", "-c", "Who?"])
+        .exits(0)
+        .json();
+    let answered = asked["model"].as_str().unwrap();
+    assert!(
+        !["openai/tinny-1", "openai/smal-1b"].contains(&answered),
+        "{asked}"
+    );
+    assert_eq!(models(&person), serde_json::json!([answered]));
+}
+
+#[test]
+fn a_server_that_lets_nobody_in_is_told_with_the_key_that_was_sent() {
+    let server = ModelServer::start(Behaviour::unauthorized());
+    let mut person = asking(&server);
+    let ask = ["ask", "-m", "openai/small-1b", "Who?"];
+    says(
+        &person.gently(&ask).exits(2),
+        "No key was sent: export OPENAI_API_KEY=…",
+    );
+    person.set("OPENAI_API_KEY", "test-openai");
+    says(
+        &person.gently(&ask).exits(2),
+        "The key in $OPENAI_API_KEY was refused",
+    );
+    let by_command = [&["--key-cmd", "echo test-other"], &ask[..]].concat();
+    says(
+        &person.gently(&by_command).exits(2),
+        "The key of --key-cmd was refused",
+    );
+}
+
 #[test]
 fn a_conversation_behind_continue_is_no_part_of_the_question() {
     let server = ModelServer::start(Behaviour::Good);

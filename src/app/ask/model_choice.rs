@@ -245,6 +245,9 @@ pub async fn instead_of(id: &str, config: &Config) -> Option<String> {
     })
 }
 
+/// So many of a conversation's newest questions are looked at for one that was answered.
+const LOOKED_AT: u32 = 50;
+
 /// The same for a question in a conversation that somebody named or is talking in: the model that
 /// answered there last answers again, unless `asked` names one. Where it can't be asked that is said,
 /// and the configured one answers.
@@ -255,7 +258,10 @@ pub async fn choose_in(
     (config, database): (&Config, &Path),
 ) -> Result<ModelChoice, OpenHomeError> {
     let last = match (place, asked) {
-        (Some((store, thread)), None) => store.models_of(thread, 1)?.pop(),
+        (Some((store, thread)), None) => {
+            let mut asked = store.models_of(thread, LOOKED_AT)?.into_iter();
+            asked.find_map(|(model, answered)| answered.then_some(model))
+        }
         _ => None,
     };
     let configured = resolve(&config.model.default, config);
@@ -302,18 +308,15 @@ async fn first_there(config: &Config) -> (String, String) {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
     let set = set_server(config);
-    let (id, why) = if let Some(name) = first_of_set_server(config).await {
+    let (id, why) = if let Some((name, which)) = first_of_set_server(config).await {
         (
             format!("openai/{name}"),
-            format!(
-                "the first of the server at {}",
-                clean(&config.model.base_url)
-            ),
+            format!("{which} of the server at {}", clean(&config.model.base_url)),
         )
     } else if let Some(name) = first_of_ollama(config).await {
         (
             format!("ollama/{name}"),
-            format!("the first of the Ollama at {ollama}"),
+            format!("{BY_NAME} of the Ollama at {ollama}"),
         )
     } else if key(anthropic).is_some() {
         (
@@ -345,15 +348,18 @@ pub fn set_server(config: &Config) -> Option<String> {
     (url != Wire::OpenAi.base_url()).then(|| clean(url))
 }
 
+/// How the first model of a list is called, which is sorted.
+const BY_NAME: &str = "the first by name";
+
 /// The model that is asked of the server that somebody set: the one that `gpt` means, if the server
-/// has it, else its first.
-async fn first_of_set_server(config: &Config) -> Option<String> {
+/// has it, else its first by name; and which of them it is.
+async fn first_of_set_server(config: &Config) -> Option<(String, &'static str)> {
     let listed = names_of_set_server(config).await;
     let meant = resolve("gpt", config);
     let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
     match listed.iter().find(is_meant) {
-        Some(meant) => Some(meant.clone()),
-        None => first_that_answers(listed),
+        Some(meant) => Some((meant.clone(), "the one that gpt means")),
+        None => first_that_answers(listed).map(|name| (name, BY_NAME)),
     }
 }
 
@@ -389,13 +395,14 @@ async fn names_of(wire: Wire, config: &Config, limit: Duration) -> Vec<String> {
         return Vec::new();
     }
     let key = provider_key(wire, variable, config).ok().flatten();
+    let key = key.map(|found| found.key);
     let listed = listing::models(place(wire, &url, key, variable, limit));
     // The client itself tries a lost connection twice; here there is no time for that.
     let listed = tokio::time::timeout(limit, listed).await;
     listed.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// The first model of the Ollama, if one is there.
+/// The first model of the Ollama by name, if one is there.
 pub async fn first_of_ollama(config: &Config) -> Option<String> {
     first_that_answers(names_of(Wire::Ollama, config, PROBE).await)
 }
@@ -633,7 +640,10 @@ fn remote(
     config: &Config,
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
-    let api_key = provider_key(wire, variable, config)?;
+    let (api_key, key_variable) = match provider_key(wire, variable, config)? {
+        Some(found) => (Some(found.key), found.place),
+        None => (None, variable.to_owned()),
+    };
     let is_keyless = api_key.is_none();
     let is_vendors = wire != Wire::Ollama && base_url == wire.base_url();
     let (mut params, left_out) = wire.fit(wanted);
@@ -643,7 +653,7 @@ fn remote(
     let backend = Remote::new(remote::RemoteConfig {
         base_url,
         api_key,
-        key_variable: variable.to_owned(),
+        key_variable,
         params: params.clone(),
         connect_timeout: config.model.connect_timeout,
         total_timeout: config.model.timeout,

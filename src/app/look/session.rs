@@ -10,6 +10,7 @@ use crate::recorder::{Paths, SessionClose, waited_for};
 use crate::session;
 use crate::store::{CommitRow, ExchangeRow, ReadStore, SessionRow, Store, StoreError};
 
+use crate::app::ask::attachment::without_files;
 use crate::app::ask::model_choice::{self, CallOptions};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, clock};
@@ -329,7 +330,11 @@ pub fn question_begins(store: &ReadStore, row: &ExchangeRow) -> Result<String, S
     } else {
         "(erased)"
     };
-    Ok(prompt.map_or_else(|| gone.to_owned(), |text| beginning(&text, EXCERPT)))
+    let typed = |text: &str| match without_files(text) {
+        "" => beginning(text, EXCERPT),
+        typed => beginning(typed, EXCERPT),
+    };
+    Ok(prompt.map_or_else(|| gone.to_owned(), |text| typed(&text)))
 }
 
 fn listed_exchange(store: &ReadStore, row: ExchangeRow) -> Result<ListedExchange, StoreError> {

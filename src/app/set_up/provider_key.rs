@@ -10,6 +10,19 @@ use crate::models::wire::Wire;
 use crate::app::home::open::{OpenHomeError, env};
 use crate::app::home::secrets::{first_line, from_command, offered};
 
+/// The option that gives a key.
+const KEY_CMD: &str = "--key-cmd";
+/// The setting.
+const OWN_KEY_CMD: &str = "[model] key_cmd";
+
+/// A provider's key, and where it is from.
+pub struct ProviderKey {
+    /// The key; wiped when dropped.
+    pub key: Zeroizing<String>,
+    /// The environment variable, option or setting that it is from.
+    pub place: String,
+}
+
 /// A provider's key, from the first of: `--key-cmd`, the environment variable, and for the
 /// `openai/` server `[model] key_cmd` and `[model] key_file`; none when none of them is there.
 ///
@@ -19,21 +32,27 @@ pub fn provider_key(
     wire: Wire,
     variable: &str,
     config: &Config,
-) -> Result<Option<Zeroizing<String>>, OpenHomeError> {
+) -> Result<Option<ProviderKey>, OpenHomeError> {
+    let from = |place: &str| {
+        let place = place.to_owned();
+        move |key| ProviderKey { key, place }
+    };
     if wire == Wire::Ollama {
         return Ok(None);
     }
     if let Some(command) = offered().key_cmd {
-        return Ok(Some(from_command(&command, "--key-cmd")?));
+        let key = from_command(&command, KEY_CMD)?;
+        return Ok(Some(from(KEY_CMD)(key)));
     }
     if let Some(key) = environment_key(variable)? {
-        return Ok(Some(key));
+        return Ok(Some(from(variable)(key)));
     }
     if wire != Wire::OpenAi {
         return Ok(None);
     }
     if let Some(command) = &config.model.key_cmd {
-        return Ok(Some(from_command(command, "[model] key_cmd")?));
+        let key = from_command(command, OWN_KEY_CMD)?;
+        return Ok(Some(from(OWN_KEY_CMD)(key)));
     }
     let Some(path) = &config.model.key_file else {
         return Ok(None);
@@ -50,7 +69,7 @@ pub fn provider_key(
         place,
         reason: reason.to_owned(),
     })?;
-    Ok(Some(key))
+    Ok(Some(from("[model] key_file")(key)))
 }
 
 /// The key in an environment variable.

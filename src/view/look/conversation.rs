@@ -35,7 +35,8 @@ pub struct ListedConversationView {
     pub questions: u64,
     /// When it was asked in last; when it was begun, before that.
     pub last_at: Option<String>,
-    /// The models that were asked in it, the one asked last first.
+    /// The models that answered in it, the one that answered last first; where none did, those that
+    /// were asked.
     pub models: Vec<String>,
     /// `open` or `archived`.
     pub state: &'static str,

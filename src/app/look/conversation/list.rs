@@ -45,7 +45,8 @@ pub struct ListedConversation {
     pub project: Option<ProjectDetails>,
     /// When it was asked in last; when it was begun, before that.
     pub last_at: Option<Seconds>,
-    /// The models that were asked in it, the one asked last first.
+    /// The models that answered in it, the one that answered last first; where none did, those that
+    /// were asked.
     pub models: Vec<String>,
 }
 
@@ -131,10 +132,18 @@ pub fn listed(store: &ReadStore, row: ConversationRow) -> Result<ListedConversat
         short: short_thread(store, row.thread)?,
         title: title_of(store, &row)?,
         last_at: line(store, row.last_line)?.map(|line| line.time),
-        models: store.models_of(row.thread, MODELS_OF)?,
+        models: answering(store.models_of(row.thread, MODELS_OF)?),
         project,
         row,
     })
+}
+
+/// Those of the models that answered; all where none did.
+fn answering(mut asked: Vec<(String, bool)>) -> Vec<String> {
+    if asked.iter().any(|(_, answered)| *answered) {
+        asked.retain(|(_, answered)| *answered);
+    }
+    asked.into_iter().map(|(model, _)| model).collect()
 }
 
 /// The line that a cursor of this list names: that of a question, or of the beginning of a thread.

@@ -41,10 +41,16 @@ pub async fn run(chat: &mut Chat) -> u8 {
             }
             LineEvent::Ended => return FINE,
         };
-        kept.clear();
+        let stood_there = std::mem::take(&mut kept);
         let text = match ChatLine::of(&line) {
             ChatLine::Blank => continue,
             ChatLine::Question(text) => text,
+            ChatLine::Farewell(text) if text == stood_there => text,
+            ChatLine::Farewell(text) => {
+                say("to end: /quit or Ctrl-D; Enter again asks it");
+                kept = text;
+                continue;
+            }
             ChatLine::Mistyped { why, instead } => {
                 say(&why);
                 kept = instead;

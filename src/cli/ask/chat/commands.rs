@@ -15,7 +15,7 @@ use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, sa
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
-use super::typed::{COMMANDS, ChatCommand, ShownTurns};
+use super::typed::{COMMANDS, ChatCommand, FULL, ShownTurns};
 use super::{checking, place, written};
 
 /// What is said where the next question begins a conversation.
@@ -57,8 +57,16 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Deep(deep) => search_deep(chat, deep),
         ChatCommand::File(path) => attach(chat, path.as_deref()),
         ChatCommand::Context => do_of_last(chat, &["context", "show", "--"]).await?,
-        ChatCommand::Show(Some(id)) => do_words(chat, &["show", "--", &id]).await,
-        ChatCommand::Show(None) => do_of_last(chat, &["show", "--"]).await?,
+        ChatCommand::Show { id, full } => {
+            let words: &[&str] = match full {
+                true => &["show", FULL, "--"],
+                false => &["show", "--"],
+            };
+            match id {
+                Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
+                None => do_of_last(chat, words).await?,
+            }
+        }
         ChatCommand::Search(text) => search(chat, &text).await,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,

@@ -10,6 +10,8 @@ pub enum ChatLine {
     Blank,
     /// A question.
     Question(String),
+    /// A word by which somebody may mean to end the chat; sent again, it is a question.
+    Farewell(String),
     /// A command.
     Command(ChatCommand),
     /// Something else that begins with a slash.
@@ -45,7 +47,12 @@ pub enum ChatCommand {
     /// Show what was put before the model last.
     Context,
     /// Show an exchange; the last one without one.
-    Show(Option<String>),
+    Show {
+        /// What was typed of it.
+        id: Option<String>,
+        /// Whether all that is on record of it is shown.
+        full: bool,
+    },
     /// Search what is on record.
     Search(String),
     /// Propose a fact.
@@ -133,7 +140,7 @@ pub const COMMANDS: [CommandHelp; 20] = [
     help("context", "", "what was put before the model last"),
     help(
         "show",
-        "[ID]",
+        "[ID] [--full]",
         "what is on record of a question and its answer",
     ),
     help("search", "WORDS", "find what was said"),
@@ -150,6 +157,37 @@ pub const COMMANDS: [CommandHelp; 20] = [
     help("quit", "", "end; so do /exit and Ctrl-D"),
 ];
 
+/// Words that end other programs.
+const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
+
+/// What shows all of an exchange.
+pub const FULL: &str = "--full";
+
+/// What is no command of a chat, and how it is done all the same.
+const ELSEWHERE: [(&str, &str); 5] = [
+    (
+        "export",
+        "in a shell, gently conversation export last --out FILE.md writes this conversation to a file",
+    ),
+    (
+        "share",
+        "in a shell, gently share writes a file that proves what was said",
+    ),
+    (
+        "check",
+        "/verify checks the record; in a shell, gently check checks what somebody shared",
+    ),
+    (
+        "delete",
+        "/erase last destroys one question with its answer, and in a shell gently conversation delete \
+         a whole conversation",
+    ),
+    (
+        "rename",
+        "/title TEXT gives this conversation a title; in a shell, gently conversation rename any",
+    ),
+];
+
 impl ChatLine {
     /// Reads a line.
     pub fn of(line: &str) -> ChatLine {
@@ -157,6 +195,7 @@ impl ChatLine {
         let Some(command) = text.strip_prefix('/') else {
             return match text.trim().is_empty() {
                 true => ChatLine::Blank,
+                false if is_farewell(text) => ChatLine::Farewell(text.to_owned()),
                 false => ChatLine::Question(text.to_owned()),
             };
         };
@@ -206,7 +245,7 @@ impl ChatCommand {
             },
             "file" => Ok(ChatCommand::File(text())),
             "context" => bare(ChatCommand::Context),
-            "show" => Ok(ChatCommand::Show(text())),
+            "show" => Ok(shown(rest)),
             "search" => needed().map(ChatCommand::Search),
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),
@@ -218,6 +257,23 @@ impl ChatCommand {
             "quit" | "exit" => bare(ChatCommand::Quit),
             _ => Err(unknown(name)),
         }
+    }
+}
+
+/// Whether a line is nothing but a word that ends other programs.
+fn is_farewell(line: &str) -> bool {
+    let word = line.trim();
+    FAREWELLS.iter().any(|one| word.eq_ignore_ascii_case(one))
+}
+
+/// What `/show` shows: an id, and `--full` before or behind it.
+fn shown(rest: &str) -> ChatCommand {
+    let (flags, words): (Vec<&str>, Vec<&str>) =
+        rest.split_whitespace().partition(|word| *word == FULL);
+    let id = words.join(" ");
+    ChatCommand::Show {
+        id: (!id.is_empty()).then_some(id),
+        full: !flags.is_empty(),
     }
 }
 
@@ -242,28 +298,33 @@ fn takes(name: &str) -> String {
 }
 
 /// What was most likely meant by a line that is no command: the nearest one, the same where only what
-/// stands behind it is wrong, a question that begins with a slash; nothing where nobody can tell.
+/// stands behind it is wrong, a question that begins with a path; where nobody can tell, what was
+/// typed; nothing where that is a name alone.
 fn meant(name: &str, rest: &str) -> String {
     let names = || COMMANDS.iter().map(|command| command.name);
     let is_command = names().any(|known| known == name);
-    match nearest(name, names()).filter(|_| !is_command) {
+    match nearest(name, names()).filter(|_| !is_command && elsewhere(name).is_none()) {
         Some(meant) => format!("/{meant} {rest}").trim_end().to_owned(),
         None if is_command => format!("/{name} {}", rest.trim_start()),
-        None if name.contains('/') || !rest.trim().is_empty() => {
-            format!("//{name} {rest}").trim_end().to_owned()
-        }
-        None => String::new(),
+        None if name.contains('/') => format!("//{name} {rest}").trim_end().to_owned(),
+        None if rest.trim().is_empty() => String::new(),
+        // To be mended: sent as it is, it goes to no model.
+        None => format!("/{name} {rest}").trim_end().to_owned(),
     }
+}
+
+/// How that is done which is no command of a chat.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    let found = ELSEWHERE.iter().find(|(known, _)| *known == name);
+    found.map(|(_, how)| *how)
 }
 
 /// That there is no such command, and which one was most likely meant.
 fn unknown(name: &str) -> String {
     const EXCERPT: usize = 40;
     let shown = crate::cli::screen::quiet(&crate::cli::screen::beginning(name, EXCERPT));
-    if name == "delete" {
-        return "there is no /delete: /erase last destroys one question with its answer, and gently \
-                conversation delete a whole conversation"
-            .to_owned();
+    if let Some(how) = elsewhere(name) {
+        return format!("there is no /{shown}: {how}");
     }
     let meant = nearest(name, COMMANDS.iter().map(|command| command.name));
     let meant = match meant {
@@ -282,12 +343,22 @@ mod tests {
     #[test]
     fn a_line_is_a_question_unless_one_slash_begins_it() {
         let asked = |text: &str| ChatLine::Question(text.to_owned());
+        let show = |id: Option<&str>, full| {
+            let id = id.map(str::to_owned);
+            ChatLine::Command(ChatCommand::Show { id, full })
+        };
         for (line, expected) in [
             ("What is 2 + 2?", asked("What is 2 + 2?")),
             ("  indented\n  code  ", asked("  indented\n  code")),
             ("//etc/hosts?", asked("/etc/hosts?")),
             ("///", asked("//")),
             (" /help", asked(" /help")),
+            ("Bye ", ChatLine::Farewell("Bye".to_owned())),
+            ("exit", ChatLine::Farewell("exit".to_owned())),
+            ("exit code of what?", asked("exit code of what?")),
+            ("/show", show(None, false)),
+            ("/show --full", show(None, true)),
+            ("/show 81bb5b35/1 --full", show(Some("81bb5b35/1"), true)),
             ("", ChatLine::Blank),
             (" \n\t", ChatLine::Blank),
             ("/quit", ChatLine::Command(ChatCommand::Quit)),
@@ -332,7 +403,11 @@ mod tests {
             ("/deep maybe", "/deep on|off"),
             ("/drift now", "takes nothing"),
             ("/erase", "/erase last|ID"),
-            ("/delete last", "conversation delete"),
+            ("/delete last", "gently conversation delete"),
+            ("/export x.md", "gently conversation export"),
+            ("/share", "gently share"),
+            ("/check x", "gently check"),
+            ("/rename x", "/title TEXT"),
         ] {
             match ChatLine::of(line) {
                 ChatLine::Mistyped { why, .. } => assert!(why.contains(said), "{line}: {why}"),
@@ -350,7 +425,10 @@ mod tests {
             ("/deep maybe", "/deep maybe"),
             ("/etc/hosts what is it?", "//etc/hosts what is it?"),
             ("/xyzzyx", ""),
+            ("/xyzzyx of it", "/xyzzyx of it"),
             ("/delete", ""),
+            ("/export x.md", "/export x.md"),
+            ("/share last", "/share last"),
         ] {
             match ChatLine::of(line) {
                 ChatLine::Mistyped { instead, .. } => assert_eq!(instead, meant, "{line}"),

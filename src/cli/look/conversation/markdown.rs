@@ -78,13 +78,22 @@ fn escaped(text: &str) -> String {
     let mut before = None;
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        if is_sign(c, before, rest.peek().copied()) {
+        let after = rest.peek().copied();
+        if is_sign(c, before, after) && !(c == ':' && ends_a_word(&out, after)) {
             out.push('\\');
         }
         out.push(c);
         before = Some(c);
     }
     out
+}
+
+/// Whether a colon stands behind a word and nothing else, as in a sentence: no sign by itself, and not
+/// the end of one such as `:smile:`.
+fn ends_a_word(text: &str, after: Option<char>) -> bool {
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_word = !word.is_empty() && word.chars().all(char::is_alphanumeric);
+    is_word && after.is_none_or(char::is_whitespace)
 }
 
 /// Whether a character, between those beside it, may be a sign of Markdown. What stands between two
@@ -156,6 +165,8 @@ mod tests {
             ("===", "\\=\\=\\="),
             ("![x](y)", "\\!\\[x\\](y)"),
             ("(not kept)", "(not kept)"),
+            ("denied: secret_seal", "denied: secret\\_seal"),
+            (":smile: a:b: :", "\\:smile\\: a:b\\: \\:"),
             ("a&amp;b", "a\\&amp;b"),
             ("www.a.example", "www\\.a\\.example"),
             ("https://a", "https\\://a"),
