@@ -428,6 +428,23 @@ pub fn exchange(store: &ReadStore, text: &str) -> Result<ExchangeRow, FindError>
     }
 }
 
+/// The exchanges of a thread, in the order in which they were asked, where its events and its turns
+/// name the same ones; else why nothing is to be done with them.
+pub fn exchanges_of(
+    store: &ReadStore,
+    thread: Uuid,
+) -> Result<Result<Vec<Uuid>, String>, StoreError> {
+    let (by_events, by_turns) = (store.exchanges_in(thread)?, store.turns_in(thread)?);
+    if by_events == by_turns {
+        return Ok(Ok(by_events));
+    }
+    let (events, turns) = (by_events.len(), by_turns.len());
+    Ok(Err(format!(
+        "gently.db contradicts itself about what was asked in this conversation: its events name {events}, its turns \
+         {turns}, and not the same ones. Nothing was done. `gently audit verify` names what was changed"
+    )))
+}
+
 /// What a text declares: an exchange by any of its forms, an event by the digits of its id. What
 /// names nothing, whatever its form, is declared as it was typed: the record says so.
 pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> {

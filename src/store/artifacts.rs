@@ -4,15 +4,13 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::item::{self, Item, ItemArtifact, ItemKind, ItemState};
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::SearchIndex;
 use super::table::{Row, values};
 use super::{ArtifactRow, StoreError};
-
-/// The kind of the artifact that says what was erased.
-pub(super) const TOMBSTONE: &str = "tombstone";
 
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]

@@ -60,6 +60,12 @@ impl ReadStore {
         self.list("list a thread's exchanges", sql, values![thread])
     }
 
+    /// The same by the contexts of turns, in the order of lines; reads those of all threads.
+    pub fn turns_in(&self, thread: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM thread_turn WHERE thread_id = ?1 ORDER BY line";
+        self.list("list a thread's turns", sql, values![thread])
+    }
+
     /// How many conversations a project has, those in the archive among them.
     pub fn conversations_in(&self, project: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM conversation WHERE project = ?1";

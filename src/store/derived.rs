@@ -15,11 +15,11 @@ use uuid::Uuid;
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
+use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 
 use super::access::{ReadStore, Store, WriteStore};
-use super::artifacts::TOMBSTONE;
 use super::driver::SearchIndex;
 use super::table::{Bind, Row, values};
 use super::{ArtifactFilter, SettingStateRow, StoreError};
@@ -157,9 +157,16 @@ impl DerivedRows {
     fn of(store: &ReadStore) -> Result<DerivedRows, StoreError> {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let mut erased = BTreeSet::new();
-        for artifact in store.artifacts(ArtifactFilter::All)? {
-            let (line, document) = (artifact.line, artifact.document.as_deref());
+        let artifacts = store.artifacts(ArtifactFilter::All)?;
+        let mut gone = ErasedOnRecord::default();
+        for artifact in &artifacts {
+            gone.take(artifact.line, &artifact.kind, artifact.document.as_deref());
+        }
+        for artifact in artifacts {
             let (kind, id) = (artifact.kind.as_str(), artifact.id.as_str());
+            let (line, document) = (artifact.line, artifact.document.as_deref());
+            // A text that was put back by hand after its erasing gives nothing.
+            let document = document.filter(|_| !gone.has(id, line));
             items.take(line, kind, id, document, artifact.commitment);
             said.take(line, kind, id, document);
             let content = item::content(document).filter(|_| kind == TOMBSTONE);

@@ -37,6 +37,11 @@ fn drift_states(filter: &str) -> String {
     )
 }
 
+/// The newest exchange that has a bundle, among the last few.
+const WITH_BUNDLE: &str =
+    "WHERE prompt_line >= ifnull((SELECT prompt_line FROM llm_exchange ORDER BY prompt_line DESC LIMIT 1 OFFSET 31), 0)
+                      AND context_bundle_json IS NOT NULL ORDER BY prompt_line DESC LIMIT 1";
+
 /// The exchange whose row `found` finds in the newest part that has one.
 fn newest(found: &str) -> String {
     format!(
@@ -105,13 +110,13 @@ impl ReadStore {
 
     /// The exchange whose prompt was recorded last.
     pub fn newest_exchange(&self) -> Result<Option<ExchangeRow>, StoreError> {
-        self.row("ORDER BY rowid DESC LIMIT 1", values![])
+        self.row("ORDER BY prompt_line DESC LIMIT 1", values![])
     }
 
     /// The exchange with an answer whose prompt was recorded last.
     pub fn newest_answered(&self) -> Result<Option<ExchangeRow>, StoreError> {
         self.row(
-            "WHERE outcome = 'answered' ORDER BY rowid DESC LIMIT 1",
+            "WHERE outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
             values![],
         )
     }
@@ -124,15 +129,16 @@ impl ReadStore {
 
     /// The newest exchange that has this number in its session.
     pub fn newest_numbered(&self, seq: u64) -> Result<Option<ExchangeRow>, StoreError> {
-        self.row("WHERE seq = ?1 ORDER BY rowid DESC LIMIT 1", values![seq])
+        self.row(
+            "WHERE seq = ?1 ORDER BY prompt_line DESC LIMIT 1",
+            values![seq],
+        )
     }
 
     /// The newest exchange that a bundle is kept of, if it is among the last few.
     pub fn newest_with_bundle(&self) -> Result<Option<ExchangeRow>, StoreError> {
         // A home that keeps no texts has none: not all of it is read to find that out.
-        let rest = "WHERE rowid > (SELECT max(rowid) - 32 FROM llm_exchange)
-                      AND context_bundle_json IS NOT NULL ORDER BY rowid DESC LIMIT 1";
-        self.row(rest, values![])
+        self.row(WITH_BUNDLE, values![])
     }
 
     /// The exchange that a turn is of.
@@ -524,9 +530,8 @@ mod tests {
                 "idx_context_artifact_exchange (exchange_id=?)",
             ),
             (
-                "SELECT * FROM llm_exchange WHERE rowid > (SELECT max(rowid) - 32 FROM llm_exchange)
-                    AND context_bundle_json IS NOT NULL ORDER BY rowid DESC LIMIT 1",
-                "SEARCH llm_exchange USING INTEGER PRIMARY KEY (rowid>",
+                &format!("SELECT * FROM llm_exchange {WITH_BUNDLE}"),
+                "SEARCH llm_exchange USING INDEX idx_llm_exchange_line (prompt_line>",
             ),
         ] {
             let plan = plan(sql);

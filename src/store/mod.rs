@@ -33,6 +33,7 @@ mod search;
 mod settings;
 mod sqlite;
 mod stats;
+mod strays;
 mod table;
 mod threads;
 mod trace_rows;
@@ -56,6 +57,7 @@ pub use rows::{
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
+pub use strays::StrayRow;
 pub use trace_rows::TraceRows;
 
 use std::path::PathBuf;

@@ -167,7 +167,7 @@ impl ReadStore {
                FROM (SELECT thread_id, line, turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
                       ORDER BY line DESC LIMIT {COMMON}) i
                CROSS JOIN llm_exchange e ON e.prompt_line = i.line AND e.exchange_id = i.turn_id {OPEN_DRIFT}
-              ORDER BY d.rowid DESC LIMIT ?2",
+              ORDER BY e.prompt_line DESC, d.rowid DESC LIMIT ?2",
             DriftRow::columns_of("d")
         );
         let here: Vec<OpenDrift> = self.list(DriftRow::READING, &here, values![thread, most])?;
@@ -192,7 +192,7 @@ impl ReadStore {
         let query = format!(
             " SELECT {}, i.thread_id, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n AND t.speaker = 'user'
                  JOIN llm_exchange e ON e.prompt_line = t.line LEFT JOIN thread_turn i ON i.line = e.prompt_line {OPEN_DRIFT}
-                ORDER BY hit.score, d.rowid DESC LIMIT ?2",
+                ORDER BY hit.score, e.prompt_line DESC, d.rowid DESC LIMIT ?2",
             DriftRow::columns_of("d")
         );
         let found = self.search((SearchIndex::Turns, words), &query, &[most])?;

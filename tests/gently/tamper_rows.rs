@@ -570,3 +570,238 @@ fn what_is_taken_over_is_numbered_in_the_order_of_its_lines() {
         .filter(|finding| finding.place.starts_with("database"));
     assert_eq!(rows.count(), 0, "{findings:#?}");
 }
+
+/// Rows of evidence that no reader of an exchange meets, each with the table that it is put into, and
+/// what takes it away again.
+const STRAYS: [(&str, &str, &str); 13] = [
+    (
+        "thread_event",
+        "INSERT INTO thread_event SELECT thread_id, event_index + 100, event_id, kind, turn_id, line + 500, created_at,
+           bytes, event_digest FROM thread_event WHERE kind = 'INTENT'",
+        "DELETE FROM thread_event WHERE event_index >= 100",
+    ),
+    (
+        "thread_event",
+        "INSERT INTO thread_event SELECT thread_id, event_index + 100, event_id, kind, 'nobody', line, created_at,
+           bytes, event_digest FROM thread_event WHERE kind = 'INTENT'",
+        "DELETE FROM thread_event WHERE event_index >= 100",
+    ),
+    (
+        "thread_turn",
+        "INSERT INTO thread_turn SELECT line + 500, turn_id, thread_id, parent_turn_id, intent_type, config_digest,
+           declared, transformations, inputs, reasons, context_digest, prompt_digest FROM thread_turn LIMIT 1;
+         UPDATE conversation SET turns = turns + 1, last_line = (SELECT max(line) FROM thread_turn)",
+        "DELETE FROM thread_turn WHERE line > 500;
+         UPDATE conversation SET turns = turns - 1, last_line = (SELECT max(line) FROM thread_turn)",
+    ),
+    (
+        "context_ref",
+        "INSERT INTO context_ref VALUES (0, 0, 'nobody', 'nothing', 'last:1', 'governance', NULL)",
+        "DELETE FROM context_ref WHERE line = 0",
+    ),
+    (
+        "context_artifact_ref",
+        "INSERT INTO context_artifact_ref SELECT 'planted', line + 1, exchange_id, artifact_type, artifact_id,
+           artifact_hash, included_reason, observed_at, freshness_s, risk_flags FROM context_artifact_ref LIMIT 1",
+        "DELETE FROM context_artifact_ref WHERE ref_id = 'planted'",
+    ),
+    (
+        "erasure_commitment",
+        "INSERT INTO erasure_commitment SELECT line + 1, role, exchange_id, commitment FROM erasure_commitment LIMIT 1",
+        "DELETE FROM erasure_commitment WHERE NOT EXISTS (SELECT 1 FROM llm_exchange e WHERE e.prompt_line = line)",
+    ),
+    (
+        "assertion_event",
+        "INSERT INTO assertion_event SELECT line, name || '.x', 'nobody', assertion_id, level, passed, created_at
+           FROM assertion_event LIMIT 1",
+        "DELETE FROM assertion_event WHERE exchange_id = 'nobody'",
+    ),
+    (
+        "drift_event",
+        "INSERT INTO drift_event VALUES ('planted', 'DRIFTWATCH', 'nobody', 'tone', 'low', '', '', '', 0)",
+        "DELETE FROM drift_event WHERE drift_id = 'planted'",
+    ),
+    (
+        "llm_exchange",
+        "CREATE TEMP TABLE one AS SELECT * FROM llm_exchange ORDER BY prompt_line DESC LIMIT 1;
+         UPDATE one SET exchange_id = 'planted', session_id = 'nobody', prompt_line = 900;
+         INSERT INTO llm_exchange SELECT * FROM one",
+        "DELETE FROM llm_exchange WHERE exchange_id = 'planted'",
+    ),
+    (
+        "kernel",
+        "INSERT INTO kernel SELECT 'planted', document FROM kernel LIMIT 1",
+        "DELETE FROM kernel WHERE kernel_hash = 'planted'",
+    ),
+    (
+        "context_config",
+        "INSERT INTO context_config SELECT 'planted', document FROM context_config LIMIT 1",
+        "DELETE FROM context_config WHERE config_digest = 'planted'",
+    ),
+    (
+        "ledger_file",
+        "INSERT INTO ledger_file SELECT 999, name, content FROM ledger_file LIMIT 1",
+        "DELETE FROM ledger_file WHERE commit_n = 999",
+    ),
+    (
+        "head",
+        "PRAGMA ignore_check_constraints = ON; CREATE TEMP TABLE one AS SELECT * FROM head; UPDATE one SET id = 2;
+         INSERT INTO head SELECT * FROM one",
+        "DELETE FROM head WHERE id = 2",
+    ),
+];
+
+#[test]
+fn a_row_of_evidence_that_nobody_reads_is_found() {
+    let (person, _server) = home();
+    person.gently(&["audit", "verify"]).exits(0);
+    for (table, planted, back) in STRAYS {
+        let place = format!("database, {table} ");
+        is_found(&person, (planted, back), &place);
+    }
+}
+
+/// An event by which a turn of one conversation stands in another, too: with that other nothing of
+/// the first is erased, and no file gets its texts.
+#[test]
+fn a_turn_in_two_conversations_is_not_erased_with_the_other() {
+    let (person, _server) = home();
+    person
+        .gently(&["ask", "--new", "Why is the sky blue?"])
+        .exits(0);
+    edit(
+        &person,
+        "INSERT INTO thread_event
+           SELECT (SELECT thread_id FROM thread_turn ORDER BY line DESC LIMIT 1), event_index + 100, event_id, kind,
+             turn_id, line + 500, created_at, bytes, event_digest FROM thread_event
+            WHERE kind = 'INTENT' ORDER BY line DESC LIMIT 1 OFFSET 1",
+    );
+    let lines = person.log().len();
+    for args in [
+        &["conversation", "delete", "last", "--dry-run"][..],
+        &["conversation", "delete", "last", "--yes"],
+    ] {
+        let told = person.gently(args).exits(2);
+        assert!(
+            told.err.contains("gently audit verify") && told.err.contains("its events name 2"),
+            "{told:?}"
+        );
+    }
+    assert_eq!(person.log().len(), lines, "nothing was recorded");
+    let texts: i64 = Connection::open(person.at("gently.db"))
+        .unwrap()
+        .query_row(
+            "SELECT count(*) FROM chat_turn WHERE content IS NOT NULL",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(texts, 6);
+}
+
+/// What is the newest is a matter of lines, and not of numbers that somebody can give.
+#[test]
+fn rows_with_other_numbers_are_found_and_are_not_the_newest() {
+    let server = ModelServer::start(Behaviour::Says(
+        "I've restarted nginx. Great question!".to_owned(),
+    ));
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/x"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person.gently(&["init"]).exits(0);
+    person.ask("What of the disk?");
+    person.ask("And after that?");
+    let newest = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let exchange = "UPDATE llm_exchange SET rowid = 1000 WHERE rowid = 1";
+    let back = "UPDATE llm_exchange SET rowid = 1 WHERE rowid = 1000";
+    is_found(&person, (exchange, back), "database, llm_exchange of line");
+    edit(&person, exchange);
+    let now = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(now["exchange_id"], newest["exchange_id"], "{now:#}");
+    assert!(!now["exchange_id"].is_null(), "{now:#}");
+    edit(&person, back);
+    let swap = "UPDATE drift_event SET rowid = -1 WHERE rowid = 1; UPDATE drift_event SET rowid = 1 WHERE rowid = 4;
+                UPDATE drift_event SET rowid = 4 WHERE rowid = -1";
+    is_found(&person, (swap, swap), "database, drift_event");
+    let moved = "UPDATE drift_event SET rowid = rowid + 100";
+    let back = "UPDATE drift_event SET rowid = rowid - 100";
+    is_found(&person, (moved, back), "database, drift_event");
+}
+
+/// Puts rows back as an older copy of the database has them.
+fn put_back(person: &Person, old: &std::path::Path, sql: &str) {
+    let database = unguarded(person.at("gently.db"));
+    let attached = format!("ATTACH '{}' AS old; {sql}; DETACH old", old.display());
+    database.execute_batch(&attached).unwrap();
+}
+
+/// A text and its salt, copied back from before they were erased, are no text on record again.
+#[test]
+fn what_is_erased_stays_erased_when_its_text_is_put_back() {
+    let (person, _server) = home();
+    person.gently(&["note", "add", "The disk hums."]).exits(0);
+    let old = person.at("../old.db");
+    Connection::open(person.at("gently.db"))
+        .unwrap()
+        .execute("VACUUM INTO ?1", [old.to_str().unwrap()])
+        .unwrap();
+    person.gently(&["erase", "note-1", "--yes"]).exits(0);
+    person.gently(&["erase", "last", "--yes"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+    let again = |place: &str| {
+        let told = person.gently(&["audit", "verify", "--json"]).exits(1);
+        let report = told.json();
+        let findings = report["findings"].as_array().unwrap().clone();
+        assert_eq!(findings.len(), 1, "{report:#}");
+        let found = findings[0].to_string();
+        assert!(
+            found.contains(place) && found.contains("its text is there again"),
+            "{found}"
+        );
+    };
+    put_back(
+        &person,
+        &old,
+        "UPDATE artifact SET document = o.document, salt = o.salt FROM old.artifact o
+           WHERE o.line = artifact.line AND artifact.kind = 'note'",
+    );
+    again("database, artifact of line");
+    let told = person.gently(&["audit", "rebuild"]).exits(0);
+    assert!(told.out.contains("nothing to do"), "{told:?}");
+    let state: String = Connection::open(person.at("gently.db"))
+        .unwrap()
+        .query_row("SELECT state FROM continuity_item", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(state, "erased");
+    edit(
+        &person,
+        "UPDATE artifact SET document = NULL, salt = NULL WHERE kind = 'note'",
+    );
+    person.gently(&["audit", "verify"]).exits(0);
+    let tables = [
+        "llm_exchange",
+        "chat_turn",
+        "thread_turn",
+        "thread_event",
+        "context_ref",
+        "context_artifact_ref",
+        "erasure_commitment",
+    ];
+    let all = tables.map(|table| {
+        format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM old.{table};")
+    });
+    put_back(&person, &old, &all.concat());
+    let told = person.gently(&["audit", "verify", "--json"]).exits(1);
+    let found = told.json();
+    let findings = found["findings"].as_array().unwrap();
+    let is_it = |one: &serde_json::Value| {
+        one["place"].as_str().unwrap().contains("llm_exchange")
+            && one["actual"].as_str().unwrap().contains("there again")
+    };
+    assert!(findings.iter().any(is_it), "{found:#}");
+    person.gently(&["erase", "last", "--yes"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+}

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use crate::home::Home;
 use crate::record::hash::Hash32;
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::signature::PublicKey;
 use crate::record::unseen::spelled;
-use crate::recorder::TOMBSTONE;
 use crate::store::{ReadStore, StoreError};
 
 use super::attachment::without_files;

@@ -189,7 +189,11 @@ impl MeantTurns {
         session: Option<Uuid>,
     ) -> Result<MeantTurns, OpenTextsError> {
         let mut rows = Vec::new();
-        for exchange in store.exchanges_in(thread)? {
+        let exchanges = match find::exchanges_of(store, thread)? {
+            Ok(exchanges) => exchanges,
+            Err(words) => return because(words),
+        };
+        for exchange in exchanges {
             rows.extend(store.exchange(exchange)?);
         }
         let answered = rows.iter().rev().find(|row| row.is_answered());

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::record::canon;
 use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::conversation::ConversationRows;
+use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::Items;
 use crate::record::log::entry::Event;
@@ -14,6 +15,12 @@ use crate::store::ArtifactFilter;
 use super::database::RowCheck;
 use super::exchanges::describe;
 use crate::verify::VerifyError;
+
+/// What is expected of a row that a tombstone on record says is erased …
+pub(super) const ERASED: &str =
+    "no text and no salt, as a tombstone on record says that it was erased";
+/// … and what is found when somebody put it there again.
+pub(super) const PUT_BACK: &str = "it was erased on record, and its text is there again";
 
 impl RowCheck<'_> {
     /// Every artifact against its line and its commitment.
@@ -34,16 +41,15 @@ impl RowCheck<'_> {
         self.check_settings(&rows)?;
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         for row in rows {
-            said.take(row.line, &row.kind, &row.id, row.document.as_deref());
-            items.take(
-                row.line,
-                &row.kind,
-                &row.id,
-                row.document.as_deref(),
-                row.commitment,
-            );
+            let is_gone = self.tombstones.erased.has(&row.id, row.line);
+            let document = row.document.as_deref().filter(|_| !is_gone);
+            said.take(row.line, &row.kind, &row.id, document);
+            items.take(row.line, &row.kind, &row.id, document, row.commitment);
             self.counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
+            if is_gone && (row.document.is_some() || row.salt.is_some()) {
+                self.fault(None, &place, ERASED, PUT_BACK);
+            }
             if let Some(line) = self.line_of(row.line)? {
                 let event = Event::Artifact {
                     kind: row.kind.clone(),
@@ -97,7 +103,7 @@ impl RowCheck<'_> {
             return Ok(());
         };
         let rows = self
-            .rows(self.store.artifacts(ArtifactFilter::Kind("tombstone")))?
+            .rows(self.store.artifacts(ArtifactFilter::Kind(TOMBSTONE)))?
             .unwrap_or_default();
         for row in rows {
             let (Some(text), Some(salt)) = (row.document, row.salt) else {
@@ -148,6 +154,8 @@ impl RowCheck<'_> {
 /// What tombstones on record name.
 #[derive(Default)]
 pub(crate) struct Tombstones {
+    /// What was erased, which is not there any more.
+    pub erased: ErasedOnRecord,
     gone: HashSet<String>,
     /// What is gone, each with the line of a tombstone that names it.
     named: BTreeSet<(String, u64)>,
@@ -156,6 +164,7 @@ pub(crate) struct Tombstones {
 
 impl Tombstones {
     fn take(&mut self, line: u64, document: &str) {
+        self.erased.take(line, TOMBSTONE, Some(document));
         let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else {
             return;
         };

@@ -16,6 +16,7 @@ use crate::store::{
     ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow,
 };
 
+use super::artifacts::{ERASED, PUT_BACK};
 use super::database::{RowCheck, RowDifference, stop};
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
@@ -276,6 +277,10 @@ impl RowCheck<'_> {
             self.check_erased(rows);
             return Ok(());
         };
+        let name = row.exchange_id.to_string();
+        if self.tombstones.erased.has(&name, row.prompt_line) {
+            self.fault(id, &place, ERASED, PUT_BACK);
+        }
         let Some(scheme) = self.scheme() else {
             return Ok(());
         };
@@ -287,7 +292,7 @@ impl RowCheck<'_> {
             commitment,
             row.prompt_commitment,
         );
-        if self.tombstones.has_context(&row.exchange_id.to_string()) {
+        if self.tombstones.has_context(&name) {
             self.counts.contexts += 1;
             return Ok(());
         }

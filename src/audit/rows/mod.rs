@@ -13,6 +13,7 @@ pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
 pub(crate) mod settings;
 pub(crate) mod stored_lines;
+mod strays;
 pub(crate) mod threads;
 pub(crate) mod traces;
 pub(crate) mod turns;

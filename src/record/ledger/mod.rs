@@ -9,6 +9,7 @@ pub mod commitment;
 pub mod consent;
 pub mod conversation;
 pub mod documents;
+pub mod erased;
 pub mod exchange;
 pub mod image;
 pub mod item;

@@ -22,6 +22,7 @@ use crate::record::exchange::ErasureCommitments;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::Format;
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
@@ -39,8 +40,6 @@ use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::placeholders::forget_tags;
 use crate::recorder::{Recorder, RecorderError, WAIT, WriterLock};
 
-/// The kind of the artifact that says what was erased.
-pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
 const KEPT: [&str; 8] = [
     "kernel",

@@ -1,7 +1,7 @@
 //! Deleting a conversation: all its exchanges are erased, the one way there is, with the title that
 //! somebody gave it, and it is put into the archive.
 
-use crate::app::find::short_id_of_row;
+use crate::app::find::{self, short_id_of_row};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::keep::erase::{self, ErasurePlan};
 use crate::app::remember::project;
@@ -56,7 +56,8 @@ pub fn plan(
     let (mut exchanges, mut waiting, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
     let waited_for = waited_for(&home.paths())?;
     let (mut erased_before, mut not_kept) = (0, 0);
-    for id in store.exchanges_in(row.thread)? {
+    let of_thread = find::exchanges_of(store, row.thread)?;
+    for id in of_thread.map_err(OpenHomeError::Refused)? {
         match store.exchange(id)? {
             Some(exchange) if exchange.outcome.is_none() => {
                 let list = match waited_for.contains(&id) {
