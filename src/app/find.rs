@@ -5,7 +5,7 @@
 //! | `last` | the session used last, or the newest exchange |
 //! | `interaction-3`, `prompt-3` | that prompt of the newest session that has so many |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
-//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a conversation (8 and more), a commit (7 and more) |
+//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a conversation (4 and more), a commit (7 and more) |
 //! | a title, or how the only one begins | the conversation that is called so |
 //!
 //! Which conversation is meant where one is asked for: [`conversation`].
@@ -43,6 +43,8 @@ const EXCHANGE_DIGITS: usize = 8;
 const SESSION_DIGITS: usize = 8;
 /// So many digits of a thread are printed, unless another one begins with them.
 const SHORT_DIGITS: usize = 8;
+/// Fewer digits than these are no conversation's: they are soon typed for something else.
+const CONVERSATION_DIGITS: usize = 4;
 /// How many of the things that an id could mean are looked up, and named.
 const NAMED: u32 = 8;
 
@@ -70,8 +72,9 @@ pub enum FindError {
     },
     /// Digits that nothing begins with.
     #[error(
-        "neither a session nor a conversation, a question or anything else on record begins with '{text}'; what \
-         there is: gently conversation list"
+        "{} begins with '{text}'{}; what there is: gently conversation list",
+        none_of(text),
+        wanted_for(text)
     )]
     Nowhere {
         /// What was typed.
@@ -115,6 +118,33 @@ pub enum FindError {
     /// The database could not be searched.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// What no thing begins with so many digits, of all that is looked up by them.
+fn none_of(digits: &str) -> &'static str {
+    match digits.len() {
+        ..CONVERSATION_DIGITS => "no session",
+        ..COMMIT_DIGITS => "neither a session nor a conversation",
+        ..EXCHANGE_DIGITS => "neither a session nor a conversation or a commit",
+        _ => "neither a session nor a conversation, a question or anything else on record",
+    }
+}
+
+/// How many digits are wanted for what was not looked up by so few.
+fn wanted_for(digits: &str) -> String {
+    let wanted = [
+        (CONVERSATION_DIGITS, "for a conversation"),
+        (COMMIT_DIGITS, "for a commit"),
+        (EXCHANGE_DIGITS, "for a question or anything else"),
+    ];
+    let more = wanted.iter().filter(|(least, _)| digits.len() < *least);
+    let more: Vec<String> = more
+        .map(|(least, what)| format!("{least} {what}"))
+        .collect();
+    match more.as_slice() {
+        [] => String::new(),
+        more => format!(" (so many digits are wanted: {})", more.join(", ")),
+    }
 }
 
 impl FindError {
@@ -318,6 +348,11 @@ pub fn any(store: &ReadStore, text: &str) -> Result<MeantId, FindError> {
     // What is listed of a thread that somebody named is its name.
     if let Ok(row) = thread(store, text)
         && is_whole(&row, text)
+    {
+        return meant(IdKind::Conversation, row.thread.to_string());
+    }
+    if let Some(IdForm::Digits(digits)) = IdForm::read(text)
+        && let Some(row) = conversation::begun_with(store, &digits)?
     {
         return meant(IdKind::Conversation, row.thread.to_string());
     }
@@ -796,7 +831,7 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
 
 /// Whether a thread's id begins with enough digits.
 fn is_of_thread(store: &ReadStore, digits: &str) -> Result<bool, StoreError> {
-    if digits.len() < SHORT_DIGITS {
+    if digits.len() < CONVERSATION_DIGITS {
         return Ok(false);
     }
     let found: Vec<ConversationRow> = store.like(digits, 1)?;
@@ -871,6 +906,24 @@ mod tests {
             let known = record_name(&format!("{}-1", row.word)).is_some();
             assert_eq!(known, !row.word.is_empty(), "{}", row.word);
         }
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_so_few_digits_are_not_looked_up_for() {
+        let said = |text: &str| {
+            let text = text.to_owned();
+            FindError::Nowhere { text }.to_string()
+        };
+        assert!(said("1d9").starts_with(
+            "no session begins with '1d9' (so many digits are wanted: 4 for a conversation, 7 for a commit, 8 for a \
+             question or anything else); "
+        ));
+        assert!(said("1d92").starts_with(
+            "neither a session nor a conversation begins with '1d92' (so many digits are wanted: 7 for a commit, 8 for"
+        ));
+        assert!(said("1d92aaaa").ends_with(
+            "on record begins with '1d92aaaa'; what there is: gently conversation list"
+        ));
     }
 
     #[test]

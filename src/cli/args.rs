@@ -356,10 +356,13 @@ pub enum SessionCommand {
         #[arg(long, short, value_name = "ID")]
         model: Option<String>,
     },
-    /// Close open sessions against the newest block
+    /// Close all open sessions against the newest block, or one of them
     Close {
         /// The session, or the first digits of its id; all open ones when not given
         session: Option<String>,
+        /// A line for each session, however many are closed
+        #[arg(long, short)]
+        verbose: bool,
         #[command(flatten)]
         consent: ConsentArgs,
     },

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A key that does not exist.
-    #[error("{place}: unknown key '{key}'{}; `gently config get` lists all", nearest.map(|n| format!(", did you mean '{n}'?")).unwrap_or_default())]
+    #[error("{place}: unknown key '{key}'{} `gently config get` lists all", nearest.map_or_else(|| ";".to_owned(), |n| format!(", did you mean '{n}'?")))]
     Unknown {
         /// Where it stands.
         place: String,

@@ -274,7 +274,15 @@ fn a_passphrase_on_the_vault_file() {
     );
 
     gently.run(&["key", "protect"], &right).says(2, "already");
-    gently.ok(&["key", "unprotect"]);
+    // For a name that is none, nobody is asked for the passphrase; to take it off, once.
+    let asked = gently.home().join("asked");
+    let count = format!("echo 1 >> {}; echo 'correct horse'", asked.display());
+    let once = ["--passphrase-cmd", count.as_str()];
+    let with = |args: &[&'static str]| gently.run(&[&once, args].concat(), &[]);
+    assert_eq!(with(&["key", "revoke", "nobody", "--yes"]).code, 2);
+    assert!(!asked.exists());
+    assert_eq!(with(&["key", "unprotect"]).code, 0);
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "1\n");
     assert_eq!(fs::read_to_string(&path).unwrap(), plain);
     gently
         .run(&["key", "unprotect"], &[])

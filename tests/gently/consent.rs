@@ -88,6 +88,12 @@ fn nothing_that_cannot_be_undone_is_done_without_a_word() {
         person.gently(&both).exits(2);
     }
     assert_eq!((person.log(), person.commits()), before);
+    // Of one question its words say which it is.
+    let said = person.gently(&["erase", "last"]).exits(2).err;
+    assert!(said.contains(", \"And today?\", asked "), "{said}");
+    let plan = person.gently(&["erase", "last", "--dry-run", "--json"]);
+    let plan = plan.exits(0).json();
+    assert_eq!(plan["question"], "And today?", "{plan}");
 }
 
 #[test]

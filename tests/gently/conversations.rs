@@ -1368,7 +1368,7 @@ fn a_session_s_digits_mean_what_was_asked_in_it_and_a_conversation_s_all_of_it()
     person.gently(&["thread", "show", session]).exits(0);
     // By its digits and by its title it is shown, and shared as a whole.
     let page = person.gently(&["conversation", "show", &taxes]).exits(0);
-    for typed in [taxes.as_str(), "Taxes of books"] {
+    for typed in [taxes.as_str(), &taxes[..6], "Taxes of books"] {
         assert_eq!(
             person.gently(&["show", typed]).exits(0).out,
             page.out,
@@ -1384,6 +1384,12 @@ fn a_session_s_digits_mean_what_was_asked_in_it_and_a_conversation_s_all_of_it()
         view["opening"]["openings"].as_array().unwrap().len()
     };
     assert_eq!(shared(&taxes, "by-id.json"), 4);
+    assert_eq!(shared(&taxes[..6], "by-few-digits.json"), 4);
+    for typed in ["Taxes of books", "Taxes"] {
+        let refused = person.gently(&["erase", typed, "--yes"]).exits(2).err;
+        let command = "gently conversation delete";
+        assert!(refused.contains(command), "{typed}: {refused}");
+    }
     // Another conversation in the same session: a session means both, and none is guessed.
     let title = "Where to in May?";
     person.gently(&["conversation", "new", title]).exits(0);

@@ -342,6 +342,34 @@ fn an_ambiguous_prefix_names_what_it_could_be() {
 }
 
 #[test]
+fn many_sessions_are_closed_in_one_line() {
+    let home = AtHand::new();
+    for _ in 0..2 {
+        home.fine(&["session", "open"]);
+    }
+    let sessions = home.json(&["session", "list", "--open", "--json"]);
+    let sessions = sessions.as_array().unwrap();
+    let sum = |field: &str| -> u64 { sessions.iter().map(|s| s[field].as_u64().unwrap()).sum() };
+    let (prompts, answered) = (sum("prompts"), sum("interactions"));
+    assert!(sessions.len() == 3 && answered > 0, "{sessions:?}");
+    let said = home.fine(&["session", "close", "--yes"]);
+    let count = sessions.len();
+    assert_eq!(
+        said,
+        format!("{count} sessions closed, {answered} of {prompts} questions answered\n")
+    );
+    for _ in 0..2 {
+        home.fine(&["session", "open"]);
+    }
+    let said = home.fine(&["session", "close", "-v"]);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(
+        said.lines().all(|line| line.contains("  closed  ")),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_failed_prompt_has_its_reason_and_no_answer() {
     let home = AtHand::new();
     let mut command = home.command(&["ask", "--model", "openai/x", "nobody hears"]);
@@ -441,7 +469,8 @@ fn a_number_and_last_are_of_the_session_that_was_used_last() {
         "{erased:?}"
     );
     assert!(
-        erased.err.contains("/2, asked ") && erased.err.contains("answer of openai/a"),
+        erased.err.contains("/2, \"What is it?\", asked ")
+            && erased.err.contains("answer of openai/a"),
         "{erased:?}"
     );
 }

@@ -505,7 +505,7 @@ fn what_is_missing_is_said_with_an_example() {
         ),
         (
             &["search", "x", "--limit", "3"],
-            "'search' has no option '--limit'",
+            "'search' has no option '--limit'; did you mean -n?",
             "gently search ",
         ),
         (
@@ -540,9 +540,17 @@ fn what_is_missing_is_said_with_an_example() {
             "{ran:?}"
         );
         assert!(ran.err.lines().count() <= 6, "{ran:?}");
-        let (_, below) = ran.err.split_once("  for example:\n").unwrap();
         let example = example.trim_start_matches("gently").trim_end();
-        assert!(below.lines().next().unwrap().contains(example), "{ran:?}");
+        match ran.err.split_once("  for example:\n") {
+            Some((_, below)) => {
+                assert!(below.lines().next().unwrap().contains(example), "{ran:?}");
+            }
+            // Where no example has the option that was meant, that is described.
+            None => assert!(
+                ran.err.contains("did you mean -n?\n  --number N: "),
+                "{ran:?}"
+            ),
+        }
         assert!(!ran.err.contains("Usage:"), "{ran:?}");
         let view = person.gently(&[args, &["--json"]].concat()).exits(2).json();
         assert!(view["error"].as_str().unwrap().contains(said), "{view}");

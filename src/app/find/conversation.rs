@@ -1,7 +1,7 @@
 //! Which conversation somebody means: the first digits of its id, its title, `last`, what was asked in
 //! it, or the session in which that was. Of a title a beginning is enough that no other one has.
 
-use super::{FindError, IdForm, IdKind, is_digits, short_thread};
+use super::{CONVERSATION_DIGITS, FindError, IdForm, IdKind, is_digits, short_thread};
 use crate::app::home::open::OpenHomeError;
 use crate::app::look::conversation::title_of;
 use crate::record::ledger::conversation::{ConversationRow, ConversationState, LAST};
@@ -63,6 +63,21 @@ pub(super) fn titled(store: &ReadStore, text: &str) -> Result<Option<Conversatio
     match found.len() {
         0 | 1 => Ok(found.pop()),
         _ => Err(several(store, typed, &found)?),
+    }
+}
+
+/// The only conversation whose id begins with these digits; none where they are too few.
+pub(super) fn begun_with(
+    store: &ReadStore,
+    digits: &str,
+) -> Result<Option<ConversationRow>, FindError> {
+    if digits.len() < CONVERSATION_DIGITS {
+        return Ok(None);
+    }
+    let mut found = by_id(store, digits)?;
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        _ => Err(several(store, digits, &found)?),
     }
 }
 

@@ -175,7 +175,7 @@ pub fn auth_key_file(home: &Home) -> Option<Hash32> {
 
 /// The key of a file that has a passphrase, which is asked for once for as long as the file stays as
 /// it is: a chat presents its key with every question.
-fn unsealed(path: &Path, config: &Config) -> Result<AuthKey, KeyError> {
+pub fn unsealed(path: &Path, config: &Config) -> Result<AuthKey, KeyError> {
     let sealed = std::fs::read(path).ok().map(|bytes| Hash32::digest(&bytes));
     let mut known = UNSEALED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((of, text)) = known.as_ref()

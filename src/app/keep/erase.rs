@@ -1,6 +1,7 @@
 //! Erasing texts: what is committed to them stays, and a tombstone says that they are gone.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use uuid::Uuid;
 
@@ -8,6 +9,7 @@ use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
 use crate::models::wire::Wire;
+use crate::os::shell_word;
 use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
@@ -18,6 +20,7 @@ use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreErro
 use crate::app::ask::model_choice::server;
 use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::look::session::question_begins;
 use crate::app::moment::older_than;
 use crate::app::redacted::clean;
 use crate::app::words::{beginning, counted};
@@ -64,6 +67,8 @@ pub struct ErasurePlan {
     /// The models that the texts were sent to, each with its server as the settings have it; nothing
     /// is erased there.
     pub sent_to: Vec<String>,
+    /// How the question begins, if it is one alone that goes.
+    pub question: Option<String>,
     /// Why, unless it was said: what is old is erased by a rule.
     reason: Option<&'static str>,
 }
@@ -227,7 +232,14 @@ fn planned(
             .is_ok_and(|row| row.is_some_and(|row| !is_gone(&row)))
     };
     let here = |ids: &[Uuid]| ids.iter().filter(is_here).copied().collect::<Vec<_>>();
+    let row = match exchanges.as_slice() {
+        [one] => store.exchange(one.exchange)?,
+        _ => None,
+    };
+    let row = row.filter(|row| row.not_kept.is_none() && !is_gone(row));
+    let question = row.map(|row| question_begins(store, &row)).transpose()?;
     Ok(ErasurePlan {
+        question: question.filter(|begins| !begins.is_empty()),
         sent_to: sent_to(config, &exchanges),
         exchanges,
         titles: Vec::new(),
@@ -270,7 +282,10 @@ fn not_erased(store: &ReadStore, id: &str, unfound: FindError) -> OpenHomeError 
     };
     let id = spelled_on_a_line(id.trim());
     let command = match kind {
-        IdKind::Conversation => format!("gently conversation delete {id} erases all of it"),
+        IdKind::Conversation => format!(
+            "gently conversation delete {} erases all of it",
+            shell_word(Path::new(&id))
+        ),
         IdKind::Session => {
             format!("gently erase {id}/1 erases one question of it, with the answer")
         }

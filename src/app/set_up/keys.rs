@@ -15,7 +15,7 @@ use crate::session;
 use crate::store::{AuthKeyRow, ReadStore, Store};
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
-use crate::app::home::secrets::{auth_key, new_passphrase, passphrase, work_factor};
+use crate::app::home::secrets::{auth_key, new_passphrase, unsealed, work_factor};
 use crate::app::look::session::SessionClosePlan;
 use crate::app::prove::tree_heads::{self, ThirdPartyReport};
 use crate::app::prove::witnesses;
@@ -283,8 +283,8 @@ pub async fn unprotect(opened: &OpenHome) -> Result<PathBuf, OpenHomeError> {
         ));
     }
     opened.authorize().await?;
-    let key = AuthKey::load_with(&path, &mut |place| passphrase(&opened.config, place))?;
-    key.unprotect(&path)?;
+    // If it is the key that was just presented, nobody is asked again.
+    unsealed(&path, &opened.config)?.unprotect(&path)?;
     Ok(path)
 }
 

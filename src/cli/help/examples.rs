@@ -176,7 +176,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "session",
         &[
             ("gently session list", "all sessions"),
-            ("gently session close", "end the one that is open"),
+            ("gently session close", "end all that are open"),
         ],
     ),
     (

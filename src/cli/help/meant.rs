@@ -18,7 +18,7 @@ const QUESTION: usize = 300;
 const EXCERPT: usize = 60;
 
 /// What other programs have commands for, and which commands show it here.
-const OTHER_WORDS: [(&[&str], &[&str]); 9] = [
+const OTHER_WORDS: [(&[&str], &[&str]); 10] = [
     (
         &["find", "grep"],
         &["search \"…\"", "conversation list", "show last"],
@@ -35,11 +35,50 @@ const OTHER_WORDS: [(&[&str], &[&str]); 9] = [
     (&["models", "providers"], &["model list"]),
     (&["projects"], &["project list"]),
     (&["threads"], &["thread list", "conversation list"]),
-    (&["logs"], &["log", "log --since today"]),
+    (
+        &["logs"],
+        &["conversation show last", "log", "log --since today"],
+    ),
+    (&["version"], &["--version"]),
     (
         &["status", "state", "info", "health"],
         &["doctor", "session list", "show last"],
     ),
+];
+
+/// Commands of other programs by their words, and what is typed here in their place; what was typed
+/// behind them is typed behind that.
+const OTHER_COMMANDS: [(&[&str], &str); 10] = [
+    (&["config", "show"], "config get"),
+    (&["config", "list"], "config get"),
+    (&["model", "default"], MODEL_IN_USE),
+    (&["model", "set"], MODEL_IN_USE),
+    (&["model", "use"], MODEL_IN_USE),
+    (&["models", "default"], MODEL_IN_USE),
+    (&["models", "set"], MODEL_IN_USE),
+    (&["models", "use"], MODEL_IN_USE),
+    (&["project", "show"], "conversation list --project"),
+    (&["projects", "show"], "conversation list --project"),
+];
+/// What says which model answers where none is named.
+const MODEL_IN_USE: &str = "config set model.default";
+
+/// Other names of commands behind a group, where it has the command.
+const OTHER_NAMES: [(&str, &str); 6] = [
+    ("acknowledge", "ack"),
+    ("delete", "retire"),
+    ("delete", "revoke"),
+    ("remove", "retire"),
+    ("remove", "revoke"),
+    ("title", "rename"),
+];
+
+/// Groups whose commands people leave out, with the one that takes a text.
+const TAKE_A_TEXT: [(&str, &str); 4] = [
+    ("fact", "add"),
+    ("note", "add"),
+    ("decision", "add"),
+    ("intent", "set"),
 ];
 
 /// A word that stands where a command should.
@@ -122,7 +161,8 @@ impl<'a> StrayWord<'a> {
 
     fn words(&self, can_quote: bool) -> String {
         let program = program();
-        let near = nearest(&self.word, names_below(self.behind));
+        let near = self.other_name();
+        let near = near.or_else(|| nearest(&self.word, names_below(self.behind)));
         if self.is_question(near.is_some()) {
             let words = [slice::from_ref(&self.word), &self.rest].concat();
             return format!(
@@ -131,6 +171,12 @@ impl<'a> StrayWord<'a> {
             );
         }
         let there_is_none = format!("there is no command '{}'", self.named(&self.word));
+        if let Some(told) = self.model_key() {
+            return told;
+        }
+        if let Some(told) = self.other_command(can_quote) {
+            return told;
+        }
         if let Some([way]) = self.other_words() {
             return format!("{there_is_none}; did you mean this?\n    {program} {way}");
         }
@@ -162,12 +208,25 @@ impl<'a> StrayWord<'a> {
         if let Some(alone) = self.alone(can_quote) {
             return format!("{there_is_none}; did you mean this?\n    {alone}");
         }
+        let put = self.put_on_record(can_quote);
+        if let Some(line) = put
+            .as_ref()
+            .filter(|_| self.word.contains(char::is_whitespace))
+        {
+            let group = self.path.join(" ");
+            return format!(
+                "a text does not stand behind '{group}' alone; did you mean this?\n    {line}"
+            );
+        }
         if !self.path.is_empty() {
             let names: Vec<&str> = names_below(self.behind).collect();
             let group = self.path.join(" ");
             return format!(
-                "{there_is_none}; behind '{group}' there is: {}",
-                names.join(", ")
+                "{there_is_none}; behind '{group}' there is: {}{}",
+                names.join(", "),
+                put.map_or_else(String::new, |line| format!(
+                    "\n    to put it on record: {line}"
+                ))
             );
         }
         let question = match self.rest.is_empty() || self.has_options() {
@@ -187,6 +246,69 @@ impl<'a> StrayWord<'a> {
         let of = |(words, _): &&(&[&str], _)| words.contains(&self.word.to_lowercase().as_str());
         let (_, ways) = OTHER_WORDS.iter().find(of)?;
         self.path.is_empty().then_some(*ways)
+    }
+
+    /// The command behind a group that is also known by this word.
+    fn other_name(&self) -> Option<&'static str> {
+        let has = |name: &str| self.behind.find_subcommand(name).is_some();
+        let is_it = |(word, name): &&(&str, &str)| *word == self.word && has(name);
+        let (_, name) = OTHER_NAMES.iter().find(is_it)?;
+        (!self.path.is_empty()).then_some(*name)
+    }
+
+    /// That a command is another program's, and what is typed in its place, with what was typed behind it.
+    fn other_command(&self, can_quote: bool) -> Option<String> {
+        let typed_words = self.path.iter().chain([&self.word]).chain(&self.rest);
+        let typed_words: Vec<&String> = typed_words.collect();
+        let is_it = |(words, _): &&(&[&str], _)| {
+            let begins = words.iter().zip(&typed_words);
+            typed_words.len() >= words.len() && begins.into_iter().all(|(a, b)| a == b)
+        };
+        let (words, way) = OTHER_COMMANDS.iter().find(is_it)?;
+        let behind = typed_words.get(words.len()..).unwrap_or_default();
+        let behind: Option<Vec<String>> = behind.iter().map(|word| typed(word)).collect();
+        let start = vec![program(), (*way).to_owned()];
+        let line = match behind.filter(|_| can_quote) {
+            Some(behind) => [start, behind].concat().join(" "),
+            None => format!("{} …", start.join(" ")),
+        };
+        Some(format!(
+            "there is no command '{}'; did you mean this?\n    {line}",
+            words.join(" ")
+        ))
+    }
+
+    /// Where the key of a model's server goes, for which other programs have a command: gently's own
+    /// keys are other ones.
+    fn model_key(&self) -> Option<String> {
+        let next = self.rest.first().map_or("", String::as_str);
+        let is_set = match self.path.as_slice() {
+            [] => self.word == "keys" && matches!(next, "set" | "add"),
+            [group] => group == "key" && self.word == "set",
+            _ => false,
+        };
+        let program = program();
+        is_set.then(|| {
+            format!(
+                "there is no command that keeps the key of a model's server; it is in the environment, or for openai/ \
+                 models in a file of mode 0600\n    export OPENAI_API_KEY=…    (or ANTHROPIC_API_KEY)\n    \
+                 {program} config set model.key_file FILE\n    the keys of gently itself: {program} key list"
+            )
+        })
+    }
+
+    /// The command that takes what stands behind a group as its text.
+    fn put_on_record(&self, can_quote: bool) -> Option<String> {
+        let [group] = self.path.as_slice() else {
+            return None;
+        };
+        let (_, takes) = TAKE_A_TEXT.iter().find(|(name, _)| name == group)?;
+        let words = [slice::from_ref(&self.word), &self.rest].concat();
+        Some(format!(
+            "{} {group} {takes} {}",
+            program(),
+            asked(&words, can_quote)
+        ))
     }
 
     /// A command as it is named to a person, behind the words that were right.

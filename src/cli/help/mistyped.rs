@@ -15,6 +15,11 @@ use crate::cli::screen::{beginning, quiet};
 /// So much of a word is repeated.
 const EXCERPT: usize = 60;
 
+/// So many options that begin with a letter are named for it.
+const LETTERS: usize = 3;
+/// What other programs call the number of what is listed.
+const AS_MANY: [&str; 7] = ["limit", "max", "count", "lines", "last", "top", "l"];
+
 /// What is wrong with the arguments of a command, with the next step; none of an error that says it
 /// better itself. With `can_quote` what was typed is repeated.
 pub fn answer(
@@ -65,7 +70,7 @@ impl ArgumentFault<'_> {
     fn said(&self) -> Option<Vec<String>> {
         match self.error.kind() {
             ErrorKind::MissingRequiredArgument => self.missing(),
-            ErrorKind::UnknownArgument => self.unknown().map(|line| vec![line]),
+            ErrorKind::UnknownArgument => self.unknown(),
             ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::NoEquals => {
                 self.unfit()
             }
@@ -78,7 +83,7 @@ impl ArgumentFault<'_> {
         }
     }
 
-    /// The example that has the option which is wrong, or the first one.
+    /// The example that has the option which is wrong, or which was meant; the first one where none was.
     fn example<'e>(
         &self,
         all: &'e [(&'static str, &'static str)],
@@ -87,7 +92,21 @@ impl ArgumentFault<'_> {
         let option = named.split([' ', '=']).next().unwrap_or_default();
         let has = |(typed, _): &&(&str, &str)| typed.split(' ').any(|word| word == option);
         let is_option = option.starts_with("--");
-        all.iter().find(has).filter(|_| is_option).or(all.first())
+        if let Some(found) = all.iter().find(has).filter(|_| is_option) {
+            return Some(found);
+        }
+        let meant = match self.error.kind() {
+            ErrorKind::UnknownArgument if option.starts_with('-') => self.meant_by(option),
+            _ => Vec::new(),
+        };
+        let has_one = |(typed, _): &&(&str, &str)| {
+            let mut words = typed.split(' ');
+            words.any(|word| meant.iter().any(|name| name == word))
+        };
+        match meant.is_empty() {
+            true => all.first(),
+            false => all.iter().find(has_one),
+        }
     }
 
     fn missing(&self) -> Option<Vec<String>> {
@@ -111,31 +130,72 @@ impl ArgumentFault<'_> {
         Some(lines)
     }
 
-    fn unknown(&self) -> Option<String> {
+    /// The options that somebody meant who typed one that is none.
+    fn meant_by(&self, typed: &str) -> Vec<String> {
+        let name = typed.trim_start_matches('-');
+        let has_number = self
+            .command
+            .get_arguments()
+            .any(|arg| arg.get_short() == Some('n'));
+        if has_number && AS_MANY.contains(&name) {
+            return vec!["-n".to_owned()];
+        }
+        if let Some(suggested) = self.text(ContextKind::SuggestedArg) {
+            return vec![suggested.to_owned()];
+        }
+        let own = self.command.get_arguments();
+        let own = own.filter(|arg| !arg.is_global_set() && !arg.is_hide_set());
+        let names: Vec<&str> = own.filter_map(Arg::get_long).collect();
+        let option = |name: &str| format!("--{name}");
+        let is_letter = !typed.starts_with("--") && name.chars().count() == 1;
+        if !is_letter {
+            return nearest(name, names.into_iter())
+                .map(option)
+                .into_iter()
+                .collect();
+        }
+        let begin = names.into_iter().filter(|long| long.starts_with(name));
+        let begin: Vec<String> = begin.map(option).collect();
+        match begin.len() {
+            ..=LETTERS => begin,
+            _ => Vec::new(),
+        }
+    }
+
+    fn unknown(&self) -> Option<Vec<String>> {
         let typed = self.text(ContextKind::InvalidArg)?;
         let shown = self.repeated(typed);
         if !typed.starts_with('-') {
             let takes = self.command.get_positionals().count();
-            return Some(match takes {
+            let line = match takes {
                 0 => format!("nothing stands behind {}, and here is {shown}", self.called),
                 _ => format!(
                     "{shown} is one word too many for {}: put words that belong together in quotes",
                     self.called
                 ),
-            });
+            };
+            return Some(vec![line]);
         }
-        let suggested = self.text(ContextKind::SuggestedArg).map(str::to_owned);
-        let near = suggested.or_else(|| {
-            let names = self.command.get_arguments().filter_map(Arg::get_long);
-            let near = nearest(typed.trim_start_matches('-'), names);
-            near.map(|name| format!("--{name}"))
-        });
-        let near = near.map(|near| format!("; did you mean {near}?"));
-        Some(format!(
-            "{} has no option {shown}{}",
-            self.called,
-            near.unwrap_or_default()
-        ))
+        let meant = self.meant_by(typed);
+        let near = match meant.as_slice() {
+            [] => String::new(),
+            [one] => format!("; did you mean {one}?"),
+            [before @ .., last] => format!("; did you mean {} or {last}?", before.join(", ")),
+        };
+        let mut lines = vec![format!("{} has no option {shown}{near}", self.called)];
+        let args = self.command.get_arguments();
+        let is_meant = |arg: &&Arg| {
+            let long = arg.get_long().map(|name| format!("--{name}"));
+            let short = arg.get_short().map(|name| format!("-{name}"));
+            let mut names = long.iter().chain(&short);
+            names.any(|name| meant.contains(name))
+        };
+        for arg in args.filter(is_meant) {
+            let named = arg.to_string();
+            let what = self.described(&named);
+            lines.extend(what.map(|what| format!("  {}: {what}", plain(&named))));
+        }
+        Some(lines)
     }
 
     fn unfit(&self) -> Option<Vec<String>> {

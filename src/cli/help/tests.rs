@@ -338,6 +338,127 @@ fn what_other_programs_call_it_leads_to_what_is_on_record() {
 }
 
 #[test]
+fn a_command_of_another_program_leads_to_the_one_that_does_it() {
+    for (args, line) in [
+        (&["version"] as &[&str], "gently --version"),
+        (&["config", "show"], "gently config get"),
+        (
+            &["config", "show", "anchor.mode"],
+            "gently config get anchor.mode",
+        ),
+        (
+            &["project", "show", "Garden"],
+            "gently conversation list --project Garden",
+        ),
+        (
+            &["projects", "show", "a b"],
+            r#"gently conversation list --project "a b""#,
+        ),
+        (
+            &["models", "default", "fast"],
+            "gently config set model.default fast",
+        ),
+        (
+            &["model", "use", "fast"],
+            "gently config set model.default fast",
+        ),
+        (
+            &["conversation", "title", "last", "A b"],
+            r#"gently conversation rename last "A b""#,
+        ),
+        (
+            &["project", "remove", "project-1"],
+            "gently project retire project-1",
+        ),
+        (
+            &["project", "delete", "project-1"],
+            "gently project retire project-1",
+        ),
+        (&["note", "delete", "note-1"], "gently note retire note-1"),
+        (&["key", "remove", "laptop"], "gently key revoke laptop"),
+        (
+            &["drift", "acknowledge", "drift-1"],
+            "gently drift ack drift-1",
+        ),
+        (&["note", "buy milk"], r#"gently note add "buy milk""#),
+        (
+            &["fact", "the sea is salt"],
+            r#"gently fact add "the sea is salt""#,
+        ),
+        (&["decision", "use git"], r#"gently decision add "use git""#),
+        (
+            &["intent", "a short text"],
+            r#"gently intent set "a short text""#,
+        ),
+    ] {
+        let told = answer_to(args);
+        assert_eq!(
+            told.lines().last().unwrap().trim(),
+            line,
+            "{args:?}: {told}"
+        );
+        let words = words_of(line).unwrap();
+        let parsed = command().try_get_matches_from(words);
+        let is_version = |e: &clap::Error| e.kind() == clap::error::ErrorKind::DisplayVersion;
+        assert!(
+            parsed.as_ref().err().is_none_or(is_version),
+            "{line}: {parsed:?}"
+        );
+    }
+    let told = answer_to(&["logs"]);
+    assert!(
+        told.contains("\n    gently conversation show last\n"),
+        "{told}"
+    );
+    let told = answer_to(&["note", "milk"]);
+    assert!(told.contains("behind 'note' there is: add, "), "{told}");
+    assert!(
+        told.ends_with("to put it on record: gently note add \"milk\""),
+        "{told}"
+    );
+    // The keys of gently are no provider's.
+    for args in [
+        &["keys", "set", "openai"] as &[&str],
+        &["keys", "add", "x"],
+        &["key", "set", "x"],
+    ] {
+        let told = answer_to(args);
+        assert!(
+            told.contains("OPENAI_API_KEY") && told.contains("model.key_file"),
+            "{told}"
+        );
+        assert!(!told.contains("key set"), "{told}");
+    }
+}
+
+#[test]
+fn an_option_that_is_none_leads_to_those_that_were_meant() {
+    let said = |args: &[&str]| {
+        let args: Vec<OsString> = ["gently"].iter().chain(args).map(OsString::from).collect();
+        let error = command().try_get_matches_from(&args).unwrap_err();
+        let told = mistyped::answer(command(), &args, &error, true).unwrap();
+        told.replace(&program(), "gently")
+    };
+    for (args, meant) in [
+        (&["ask", "-s", "Be short", "hi"] as &[&str], "--system"),
+        (&["ask", "-t", "0", "hi"], "--temperature"),
+        (&["conversation", "list", "--limit", "5"], "-n"),
+        (&["log", "--lines", "5"], "-n"),
+    ] {
+        let told = said(args);
+        let (first, rest) = told.split_once('\n').unwrap();
+        assert!(
+            first.contains("; did you mean ") && first.contains(meant),
+            "{told}"
+        );
+        let described = if meant == "-n" { "--number" } else { meant };
+        assert!(rest.contains(&format!("  {described} ")), "{told}");
+        assert!(!told.contains("Why is the sky blue?"), "{told}");
+    }
+    assert!(!said(&["ask", "-o", "x", "hi"]).contains("did you mean"));
+}
+
+#[test]
 fn an_option_of_ask_without_it_is_told_where_it_belongs() {
     let said = |args: &[&str]| {
         let args: Vec<OsString> = std::iter::once(&"gently")

@@ -79,6 +79,8 @@ pub struct SearchArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Author {
     /// Questions
+    // As the hits call who asked.
+    #[value(alias = "you")]
     User,
     /// Answers
     Model,
@@ -338,6 +340,17 @@ fn takes_value(option: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asked_is_called_as_the_hits_call_it() {
+        for (typed, meant) in [
+            ("user", Ok(Author::User)),
+            ("you", Ok(Author::User)),
+            ("model", Ok(Author::Model)),
+        ] {
+            assert_eq!(Author::from_str(typed, false), meant, "{typed}");
+        }
+    }
 
     #[test]
     fn a_word_to_leave_out_is_no_option() {

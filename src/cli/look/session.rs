@@ -13,7 +13,7 @@ use crate::cli::args::SessionCommand;
 use crate::cli::prove::heads;
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::view_or_words::view_or_words;
-use crate::cli::screen::{self, minute, quiet};
+use crate::cli::screen::{self, counted, minute, quiet};
 use crate::cli::set_up::init;
 use crate::cli::{FINE, Notices, could_not, present, print_words, say};
 
@@ -26,7 +26,11 @@ const WORDS: ConsentWords = ConsentWords {
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         SessionCommand::Open { model } => open(model, json).await,
-        SessionCommand::Close { session, consent } => close(session, consent, json).await,
+        SessionCommand::Close {
+            session,
+            verbose,
+            consent,
+        } => close(session, verbose, consent, json).await,
         SessionCommand::List { open } => list(open, json),
         SessionCommand::Summary { session } => super::summary::run(&session, json),
         SessionCommand::Show { session } => super::show::session::run(&session, json),
@@ -50,6 +54,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
 
 async fn close(
     prefix: Option<String>,
+    verbose: bool,
     consent: ConsentArgs,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
@@ -68,18 +73,36 @@ async fn close(
     }
     let told = Notices::default();
     let mut closed: Vec<SessionClose> = Vec::new();
+    // Many lines would hide what else is said.
+    let is_listed = !json && (verbose || planned.sessions.len() == 1);
     let outside = session::close(&opened, &planned, &|line| told.say(line), &mut |done| {
-        if !json {
+        if is_listed {
             let short = session::short(&opened, &done.session);
             print_words(&format!("{}\n", line(&done.session, &short)));
         }
         closed.push(done);
     })
-    .await?;
+    .await;
+    if !json && !is_listed && !closed.is_empty() {
+        print_words(&format!("{}\n", how_many(&closed)));
+    }
+    let outside = outside?;
     heads::say(&outside, &told);
     let view = || ClosedSessionView::of_all(&closed, ThirdPartyView::of(&outside));
-    // Words came line by line, as sessions closed.
+    // Words came before: line by line, as sessions closed, or how many they were.
     Ok(view_or_words(json, view, || FINE))
+}
+
+/// How many sessions were closed, and what became of their questions.
+fn how_many(closed: &[SessionClose]) -> String {
+    let rows = closed.iter().map(|done| &done.session);
+    let asked: u64 = rows.clone().map(|row| row.prompts).sum();
+    let answered: u64 = rows.map(|row| row.interactions).sum();
+    format!(
+        "{} closed, {answered} of {} answered",
+        counted(closed.len(), "session"),
+        counted(asked, "question")
+    )
 }
 
 fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {

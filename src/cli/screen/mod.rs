@@ -350,13 +350,29 @@ fn in_ascii(text: &str) -> String {
 
 /// The least of a text that is shown in a row, however narrow the terminal is.
 const LEAST: usize = 12;
+/// Where a text begins that stands below its row.
+const BELOW: &str = "    ";
 
 /// A row of a list: its columns, and of the text behind them as much as the terminal has room for.
 pub fn row(head: &str, text: &str) -> String {
-    let columns = columns(&io::stdout());
-    let room = columns.map(|columns| columns.saturating_sub(display_width(head) + 3).max(LEAST));
-    let text = room.map_or(text.to_owned(), |most| beginning(text, most));
-    format!("{}\n", format!("{head}  {text}").trim_end())
+    row_in(columns(&io::stdout()), head, text)
+}
+
+/// The same in so many columns. Where next to nothing of the text has room behind its columns, it has a
+/// line for itself.
+fn row_in(columns: Option<usize>, head: &str, text: &str) -> String {
+    let Some(columns) = columns else {
+        return format!("{}\n", format!("{head}  {text}").trim_end());
+    };
+    let room = columns.saturating_sub(display_width(head) + 3);
+    let row = match room < LEAST && display_width(text) > room {
+        true => {
+            let room = columns.saturating_sub(BELOW.len() + 1).max(LEAST);
+            format!("{}\n{BELOW}{}", head.trim_end(), beginning(text, room))
+        }
+        false => format!("{head}  {}", beginning(text, room)),
+    };
+    format!("{}\n", row.trim_end())
 }
 
 /// A time to the minute, as lists have it: `2026-11-24 02:15`.
@@ -401,6 +417,13 @@ mod tests {
         let long = "word ".repeat(40);
         assert_eq!(row("a  b", long.trim()), format!("a  b  {}\n", long.trim()));
         assert_eq!(row("a  b ", ""), "a  b\n");
+        let head = "3d5bc2f9  2026-11-24 02:15    1 asked";
+        let title = "What did we say of the garden in May?";
+        let below = format!("{head}\n    What did we say of the garden in Ma…\n");
+        assert_eq!(row_in(Some(40), head, title), below);
+        assert_eq!(row_in(Some(40), head, ""), format!("{head}\n"));
+        let beside = format!("{head}  What did we say of t…\n");
+        assert_eq!(row_in(Some(60), head, title), beside);
         assert_eq!(minute("2026-11-24T02:15:59Z"), "2026-11-24 02:15");
         assert_eq!(minute("unknown time"), "unknown time");
     }

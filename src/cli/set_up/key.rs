@@ -77,8 +77,9 @@ async fn revoke(
         return Ok(consent::dry_run(&RevocationPlanView::plan(&planned), json));
     }
     let opened = open::open_home()?;
-    opened.authorize().await?;
+    // A name that is none is no reason to ask for a passphrase.
     let planned = keys::plan_revocation(&opened.store, name, force)?;
+    opened.authorize().await?;
     let words = ConsentWords {
         does: "revoke it",
         done: "revoked",

@@ -57,6 +57,8 @@ pub struct ErasureReachView {
     pub referring: Vec<NamedExchangeView>,
     /// Conversations whose title goes, as none of their texts is left.
     pub titles: Vec<Uuid>,
+    /// How the question begins, if it is one alone that goes.
+    pub question: Option<String>,
     /// The models that the texts were sent to, each with its server as the settings have it.
     pub sent_to: Vec<String>,
 }
@@ -98,6 +100,7 @@ impl ErasureReachView {
             contexts: NamedExchangeView::of_all(&plan.contexts),
             referring: NamedExchangeView::of_all(&plan.referring),
             titles: plan.titles.clone(),
+            question: plan.question.clone(),
             sent_to: plan.sent_to.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
@@ -119,7 +122,7 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     let destroyed = match exchanges {
         [] if plan.artifacts.is_empty() => None,
         [] => Some(format!("destroys {artifacts}")),
-        [one] => Some(one_destroyed(one)),
+        [one] => Some(one_destroyed(one, plan.question.as_deref())),
         several => Some(several_destroyed(several)),
     };
     let asked_for = !exchanges.is_empty() && !plan.artifacts.is_empty();
@@ -154,9 +157,10 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     .collect()
 }
 
-fn one_destroyed(one: &NamedExchange) -> String {
+fn one_destroyed(one: &NamedExchange, begins: Option<&str>) -> String {
+    let begins = begins.map_or_else(String::new, |begins| format!(" \"{begins}\","));
     let question = format!(
-        "destroys the question of {}, asked {}",
+        "destroys the question of {},{begins} asked {}",
         one.id, one.asked_at
     );
     match one.is_answered {

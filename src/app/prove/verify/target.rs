@@ -1,5 +1,6 @@
 //! Which ledger is looked at: a home, a repository or a bundle.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::audit::{DatabaseAudit, WithDatabase};
@@ -333,10 +334,7 @@ pub fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
     if text.starts_with("ssh-ed25519 ") {
         return key_in(text, text).map(|key| vec![key]);
     }
-    let failed = |e: std::io::Error| TargetError::Signer {
-        place: text.to_owned(),
-        reason: e.to_string(),
-    };
+    let failed = |e: std::io::Error| unread_signer(text, &e);
     let keys = read_regular_text(Path::new(text), MAX_KEYS).map_err(failed)?;
     let lines = keys
         .lines()
@@ -358,10 +356,18 @@ fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
     let place = file.display().to_string();
     match read_regular_text(file, MAX_KEYS) {
         Ok(text) => key_in(&text, &place),
-        Err(error) => Err(TargetError::Signer {
-            place,
-            reason: error.to_string(),
-        }),
+        Err(error) => Err(unread_signer(&place, &error)),
+    }
+}
+
+/// That the file of a key can't be read.
+fn unread_signer(place: &str, error: &std::io::Error) -> TargetError {
+    TargetError::Signer {
+        place: place.to_owned(),
+        reason: match error.kind() {
+            ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => error.to_string(),
+        },
     }
 }
 
