@@ -116,7 +116,8 @@ impl ReadStore {
     /// The exchange with an answer whose prompt was recorded last.
     pub fn newest_answered(&self) -> Result<Option<ExchangeRow>, StoreError> {
         self.row(
-            "WHERE outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
+            // By the plus along the lines, and not by an index of all answered ones.
+            "WHERE +outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
             values![],
         )
     }

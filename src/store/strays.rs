@@ -43,9 +43,9 @@ const BELONGING: [BelongingRows; 12] = [
     BelongingRows {
         table: "kernel",
         key: "r.kernel_hash",
-        belongs: "EXISTS (SELECT 1 FROM chat_session s WHERE s.kernel_hash = r.kernel_hash)
-            OR EXISTS (SELECT 1 FROM artifact a
-                        WHERE a.kind = 'kernel' AND a.id = 'kernel-' || substr(r.kernel_hash, 1, 16))",
+        belongs: "EXISTS (SELECT 1 FROM artifact a
+                           WHERE a.kind = 'kernel' AND a.id = 'kernel-' || substr(r.kernel_hash, 1, 16))
+            OR EXISTS (SELECT 1 FROM chat_session s WHERE s.kernel_hash = r.kernel_hash)",
         owner: "a session under it, or an artifact that puts it in force",
     },
     BelongingRows {
@@ -113,11 +113,12 @@ const BELONGING: [BelongingRows; 12] = [
 ];
 
 /// Tables whose rows have numbers that count, each with its rows: what a row is known by, its number,
-/// and its place in the order of recording.
+/// and the one it should have. That of an exchange is only counted to: what was taken over from a
+/// newer ledger stands in another order.
 const NUMBERED: [(&str, &str); 2] = [
     (
         "llm_exchange",
-        "SELECT 'of line ' || prompt_line AS key, rowid AS number, row_number() OVER (ORDER BY prompt_line) AS place
+        "SELECT 'of line ' || prompt_line AS key, rowid AS number, row_number() OVER (ORDER BY rowid) AS place
            FROM llm_exchange",
     ),
     (
@@ -145,14 +146,14 @@ impl ReadStore {
         Ok(found)
     }
 
-    /// Rows that have not the number that the order of recording gives them, at most `most` of a
+    /// Rows that have not the number that their table gives them, at most `most` of a
     /// table.
     pub fn misnumbered_rows(&self, most: u32) -> Result<Vec<StrayRow>, StoreError> {
         let mut found = Vec::new();
         for (table, rows) in NUMBERED {
             let sql =
                 format!("SELECT key FROM ({rows}) WHERE number <> place ORDER BY place LIMIT ?1");
-            let expected = "a number as the order of lines gives it, from 1";
+            let expected = "the number that follows that of the row before, from 1";
             self.add_strays(&mut found, (table, expected), (&sql, most))?;
         }
         Ok(found)

@@ -720,8 +720,7 @@ fn rows_with_other_numbers_are_found_and_are_not_the_newest() {
     is_found(&person, (exchange, back), "database, llm_exchange of line");
     edit(&person, exchange);
     let now = person.gently(&["show", "last", "--json"]).exits(0).json();
-    assert_eq!(now["exchange_id"], newest["exchange_id"], "{now:#}");
-    assert!(!now["exchange_id"].is_null(), "{now:#}");
+    assert_eq!(now, newest);
     edit(&person, back);
     let swap = "UPDATE drift_event SET rowid = -1 WHERE rowid = 1; UPDATE drift_event SET rowid = 1 WHERE rowid = 4;
                 UPDATE drift_event SET rowid = 4 WHERE rowid = -1";
@@ -769,7 +768,8 @@ fn what_is_erased_stays_erased_when_its_text_is_put_back() {
            WHERE o.line = artifact.line AND artifact.kind = 'note'",
     );
     again("database, artifact of line");
-    let told = person.gently(&["audit", "rebuild"]).exits(0);
+    // Nothing is made again; and what the verifier finds stays to be found.
+    let told = person.gently(&["audit", "rebuild"]).exits(1);
     assert!(told.out.contains("nothing to do"), "{told:?}");
     let state: String = Connection::open(person.at("gently.db"))
         .unwrap()
