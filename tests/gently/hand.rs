@@ -347,17 +347,9 @@ fn many_sessions_are_closed_in_one_line() {
     for _ in 0..2 {
         home.fine(&["session", "open"]);
     }
-    let sessions = home.json(&["session", "list", "--open", "--json"]);
-    let sessions = sessions.as_array().unwrap();
-    let sum = |field: &str| -> u64 { sessions.iter().map(|s| s[field].as_u64().unwrap()).sum() };
-    let (prompts, answered) = (sum("prompts"), sum("interactions"));
-    assert!(sessions.len() == 3 && answered > 0, "{sessions:?}");
+    // One more was open before, with one question.
     let said = home.fine(&["session", "close", "--yes"]);
-    let count = sessions.len();
-    assert_eq!(
-        said,
-        format!("{count} sessions closed, {answered} of {prompts} questions answered\n")
-    );
+    assert_eq!(said, "3 sessions closed, 1 of 1 question answered\n");
     for _ in 0..2 {
         home.fine(&["session", "open"]);
     }
