@@ -493,6 +493,7 @@ fn none_such(place: &str, expected: &str, id: Uuid) -> StoreError {
 
 #[cfg(test)]
 mod tests {
+    use super::WITH_BUNDLE;
     use crate::store::plan;
 
     #[test]
