@@ -123,9 +123,9 @@ pub enum FindError {
 /// What no thing begins with so many digits, of all that is looked up by them.
 fn none_of(digits: &str) -> &'static str {
     match digits.len() {
-        ..CONVERSATION_DIGITS => "no session",
-        ..COMMIT_DIGITS => "neither a session nor a conversation",
-        ..EXCHANGE_DIGITS => "neither a session nor a conversation or a commit",
+        0..CONVERSATION_DIGITS => "no session",
+        CONVERSATION_DIGITS..COMMIT_DIGITS => "neither a session nor a conversation",
+        COMMIT_DIGITS..EXCHANGE_DIGITS => "neither a session nor a conversation or a commit",
         _ => "neither a session nor a conversation, a question or anything else on record",
     }
 }
