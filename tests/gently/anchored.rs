@@ -468,7 +468,7 @@ fn all_dead_is_said_in_one_line() {
     let next = person
         .gently(&["ask", "--new", "How is its disk?"])
         .exits(0);
-    let closed = person.gently(&["session", "close"]).exits(0);
+    let closed = person.gently(&["session", "close", "-v"]).exits(0);
     for ran in [&next, &closed] {
         assert!(!ran.err.contains("Offline: "), "{ran:#?}");
     }
