@@ -196,7 +196,7 @@ async fn each_dialect_says_the_same_of_the_same_answers() {
 async fn each_dialect_gives_the_same_fault_the_same_reason() {
     let table = || {
         [
-            (Behaviour::Refused, "unreachable", "refused"),
+            (Behaviour::Refused, "unreachable", "nobody listens there"),
             (Behaviour::HangsUp, "cut", "before the answer began"),
             (Behaviour::CutBody, "cut", "bytes came"),
             (Behaviour::CutChunked, "cut", "bytes came"),
