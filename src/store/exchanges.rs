@@ -39,7 +39,8 @@ fn drift_states(filter: &str) -> String {
 
 /// The newest exchange that has a bundle, among the last few.
 const WITH_BUNDLE: &str =
-    "WHERE prompt_line >= ifnull((SELECT prompt_line FROM llm_exchange ORDER BY prompt_line DESC LIMIT 1 OFFSET 31), 0)
+    "WHERE prompt_line >= ifnull((SELECT prompt_line FROM llm_exchange WHERE prompt_line >= 0
+                                  ORDER BY prompt_line DESC LIMIT 1 OFFSET 31), 0)
                       AND context_bundle_json IS NOT NULL ORDER BY prompt_line DESC LIMIT 1";
 
 /// The exchange whose row `found` finds in the newest part that has one.
@@ -531,7 +532,7 @@ mod tests {
                 "idx_context_artifact_exchange (exchange_id=?)",
             ),
             (
-                &format!("SELECT * FROM llm_exchange {WITH_BUNDLE}"),
+                format!("SELECT * FROM llm_exchange {WITH_BUNDLE}").as_str(),
                 "SEARCH llm_exchange USING INDEX idx_llm_exchange_line (prompt_line>",
             ),
         ] {
