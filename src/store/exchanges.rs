@@ -39,7 +39,8 @@ fn drift_states(filter: &str) -> String {
 
 /// The newest exchange that has a bundle, among the last few.
 const WITH_BUNDLE: &str =
-    "WHERE prompt_line >= ifnull((SELECT prompt_line FROM llm_exchange ORDER BY prompt_line DESC LIMIT 1 OFFSET 31), 0)
+    "WHERE prompt_line >= ifnull((SELECT prompt_line FROM llm_exchange WHERE prompt_line >= 0
+                                  ORDER BY prompt_line DESC LIMIT 1 OFFSET 31), 0)
                       AND context_bundle_json IS NOT NULL ORDER BY prompt_line DESC LIMIT 1";
 
 /// The exchange whose row `found` finds in the newest part that has one.
@@ -538,7 +539,7 @@ mod tests {
                 "{sql}: {plan}"
             );
         }
-        // Of the newest few the first is found by the last 32 entries of an index.
+        // The newest few are found by the last entries of an index.
         let plan = plan(&format!("SELECT * FROM llm_exchange {WITH_BUNDLE}"));
         let along = "SCAN llm_exchange USING COVERING INDEX idx_llm_exchange_line";
         assert!(
