@@ -178,10 +178,8 @@ impl PlainInput {
     async fn read(&mut self, kept: &str) -> LineEvent {
         let mut text = String::new();
         loop {
-            if std::io::stdout().is_terminal() {
-                print(if text.is_empty() { PROMPT } else { GOES_ON });
-            }
-            let line = match self.line().await {
+            let before = if text.is_empty() { PROMPT } else { GOES_ON };
+            let line = match self.line(before).await {
                 LineEvent::Line(line) => line,
                 other => return other,
             };
@@ -199,12 +197,16 @@ impl PlainInput {
         }
     }
 
-    /// One line.
-    async fn line(&mut self) -> LineEvent {
+    /// One line, behind what stands before it. Whoever sees that may press Ctrl-C at once, so
+    /// signals are listened to before it is printed.
+    async fn line(&mut self, before: &str) -> LineEvent {
         let cancelled = CancellationToken::new();
         let Ok(wait) = Wait::begin(cancelled.clone()) else {
             return LineEvent::Ended;
         };
+        if std::io::stdout().is_terminal() {
+            print(before);
+        }
         let begun = self
             .begun
             .get_or_insert_with(|| tokio::task::spawn_blocking(read_line));
