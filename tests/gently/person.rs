@@ -103,6 +103,18 @@ impl Person {
         self
     }
 
+    /// Puts a kernel in force under which an answer is withheld that claims what nobody did, and that
+    /// is changed in another way besides.
+    pub fn withholds_claims(&self, change: impl Fn(String) -> String) {
+        let kernel = self.gently(&["kernel", "show"]).exits(0).out;
+        let (head, tail) = kernel.split_once("[drift.authority]").unwrap();
+        let tail = tail.replacen("effect = \"warn\"", "effect = \"block\"", 1);
+        let blocking = format!("{head}[drift.authority]{tail}");
+        let file = self.dir.path().join("kernel.toml");
+        std::fs::write(file, change(blocking)).unwrap();
+        self.gently(&["kernel", "set", "kernel.toml"]).exits(0);
+    }
+
     /// Takes a variable away for the commands to come.
     pub fn unset(&mut self, name: &str) {
         self.variables.retain(|(known, _)| known != name);

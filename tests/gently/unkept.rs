@@ -195,18 +195,7 @@ fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
         Behaviour::Says("I have restarted nginx, says zygomorphic".to_owned()),
     );
     person.gently(&["init"]).exits(0);
-    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
-    let at = kernel.find("[drift.authority]").unwrap();
-    let (head, tail) = kernel.split_at(at);
-    let from = tail.find("effect = ").unwrap();
-    let end = from + tail[from..].find('\n').unwrap();
-    let blocking = format!("{head}{}effect = \"block\"{}", &tail[..from], &tail[end..]);
-    std::fs::write(
-        person.dir.path().join("k.toml"),
-        blocking.replace("max_bytes = ", "max_bytes = 200 # "),
-    )
-    .unwrap();
-    person.gently(&["kernel", "set", "k.toml"]).exits(0);
+    person.withholds_claims(|kernel| kernel.replace("max_bytes = ", "max_bytes = 200 # "));
     let asked = person
         .gently(&["ask", "--model", "openai/x", "Restart it for quetzalcoatl"])
         .exits(1);
