@@ -192,7 +192,7 @@ impl Recorder {
 
     /// Takes the first letters of erased words out of the search indexes, too, which takes about a
     /// second for 100,000 turns: for somebody who waits for an erasing. Of more than
-    /// [`MOST_REWRITTEN`] texts it is left to a rebuild: none. False while another program reads, as
+    /// `MOST_REWRITTEN` texts it is left to a rebuild: none. False while another program reads, as
     /// the write-ahead log can't be emptied then.
     pub fn forget_first_letters(&self) -> Result<Option<bool>, RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), WAIT)?;
