@@ -23,7 +23,7 @@ use super::field::{TraceField, check_fields};
 use super::level::{Absence, TraceLevel, TraceProfile};
 use super::mapping::{TraceMapping, agent_id_hash, thought_id, trace_id};
 use super::read::{TraceJsonFault, read};
-use super::signed::{SignatureAnswers, Trace, TraceAnswer, key_id};
+use super::signed::{SignatureAnswers, Trace, TraceAnswer, TraceFault, TraceKey, TraceMembers};
 use super::value::TraceValue;
 use crate::record::canon;
 use crate::record::canon::CanonError;
@@ -60,6 +60,9 @@ pub enum EnvelopeFault {
     /// Not the document.
     #[error(transparent)]
     Document(#[from] CanonError),
+    /// Its trace or its signature is missing, or of another form.
+    #[error(transparent)]
+    Trace(#[from] TraceFault),
     /// Its signature is no text of one.
     #[error("signature: {0}")]
     Armor(#[from] SignatureError),
@@ -120,31 +123,6 @@ pub struct EnvelopeHead {
     pub sha256: Hash32,
 }
 
-/// What is signed.
-#[derive(Serialize)]
-struct BoundForm<'a> {
-    #[serde(flatten)]
-    head: &'a EnvelopeHead,
-    trace: &'a Trace,
-}
-
-/// What stands in a file before the trace.
-#[derive(Serialize)]
-struct HeadForm<'a> {
-    #[serde(flatten)]
-    head: &'a EnvelopeHead,
-    signature: &'a str,
-}
-
-/// What a file is read as.
-#[derive(Deserialize)]
-struct EnvelopeForm {
-    #[serde(flatten)]
-    head: EnvelopeHead,
-    signature: String,
-    trace: Trace,
-}
-
 /// A trace in its envelope; what of it holds is asked with [`Envelope::answers`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
@@ -175,11 +153,22 @@ pub struct EnvelopeAnswers {
 }
 
 impl EnvelopeHead {
+    /// The canonical print without its last brace: `signature` and `trace` are the keys behind these,
+    /// so that what is signed and the file both begin with it.
+    fn open_print(&self) -> Result<String, CanonError> {
+        let mut text = canon::print(self)?;
+        text.pop();
+        Ok(text)
+    }
+
     /// The bytes that the envelope's signature is over: those of an SSH signature of its canonical
     /// print with the trace.
     pub fn to_be_signed(&self, trace: &Trace) -> Result<Vec<u8>, CanonError> {
-        let bound = BoundForm { head: self, trace };
-        Ok(signed_data(canon::print(&bound)?.as_bytes()))
+        let mut text = self.open_print()?;
+        text.push_str(",\"trace\":");
+        text.push_str(&canon::print(trace)?);
+        text.push('}');
+        Ok(signed_data(text.as_bytes()))
     }
 
     /// The envelope, with `signer`'s signature over [`EnvelopeHead::to_be_signed`].
@@ -196,16 +185,9 @@ impl EnvelopeHead {
 impl Envelope {
     /// The file's bytes: one line.
     pub fn print(&self) -> Result<String, CanonError> {
-        let armored = armor(&self.signer, &self.signature) + "\n";
-        let mut text = canon::print(&HeadForm {
-            head: &self.head,
-            signature: &armored,
-        })?;
-        // `trace` is the last of the keys.
-        text.pop();
-        text.push_str(",\"trace\":");
-        text.push_str(&self.trace.print());
-        text.push_str("}\n");
+        let mut text = self.head.open_print()?;
+        text.push_str(&print_end(&self.trace, (&self.signer, &self.signature)));
+        text.push('\n');
         Ok(text)
     }
 
@@ -213,44 +195,53 @@ impl Envelope {
     pub fn parse(bytes: &[u8]) -> Result<Envelope, EnvelopeFault> {
         let line = bytes.strip_suffix(b"\n").ok_or(EnvelopeFault::Newline)?;
         // Says in good words what is not JSON, and what two readers could read in two ways.
-        read(line)?;
+        Envelope::of(read(line)?, bytes)
+    }
+
+    /// The envelope whose bytes were read as a JSON value.
+    pub(super) fn of(value: TraceValue, bytes: &[u8]) -> Result<Envelope, EnvelopeFault> {
+        let line = bytes.strip_suffix(b"\n").ok_or(EnvelopeFault::Newline)?;
         let (actual, most) = (outside_strings(line), MAX_STRUCTURE + MAX_BESIDE);
         if actual > most {
             return Err(EnvelopeFault::TooMuch { most, actual });
         }
-        let form: EnvelopeForm = serde_json::from_slice(line).map_err(|e| CanonError::Shape {
-            reason: e.to_string(),
-        })?;
-        let (signer, signature) = parse_armor(form.signature.trim_end_matches('\n'))?;
-        if let Some(proof) = &form.head.proof {
+        let mut members = TraceMembers::of(value, String::new())?;
+        let armored = members.text("signature")?;
+        let (signer, signature) = parse_armor(armored.trim_end_matches('\n'))?;
+        let trace = Trace::of(members.value("trace")?)?;
+        // Of what is left only the head's own spelling is read.
+        let head = head_in(line, &trace, (&signer, &signature))?;
+        if let Some(proof) = &head.proof {
             OpeningFile::parse(proof.print()?.as_bytes())?;
         }
-        let envelope = form.head.signed(form.trace, signer, signature);
-        let again = envelope.print()?;
-        if again.as_bytes() == bytes {
-            return Ok(envelope);
-        }
-        let same = again.bytes().zip(bytes).take_while(|(a, b)| a == *b);
-        Err(CanonError::Spelling { at: same.count() }.into())
+        Ok(head.signed(trace, signer, signature))
     }
 
     /// What the envelope answers; `key` is the one that the trace is said to be signed with, where
     /// somebody says so. Else it is the envelope's own signer.
-    pub fn answers(&self, key: Option<&PublicKey>) -> EnvelopeAnswers {
-        let SignatureAnswers { signature, key_id } = self.signature_answers(key);
+    pub fn answers(&self, key: Option<&TraceKey>) -> EnvelopeAnswers {
+        let made_ready;
+        let signer = match key {
+            Some(key) if *key.public() == self.signer => key,
+            _ => {
+                made_ready = TraceKey::new(self.signer);
+                &made_ready
+            }
+        };
+        let SignatureAnswers { signature, key_id } = self.signature_answers(key, signer);
         EnvelopeAnswers {
             signature,
             key_id,
-            bound: TraceAnswer::of(self.check_bound()),
+            bound: self.bound(signer),
             committed: self.committed(),
             fields: self.fields(),
             consent: self.consent(),
         }
     }
 
-    fn signature_answers(&self, key: Option<&PublicKey>) -> SignatureAnswers {
-        let answers = self.trace.answers(key.unwrap_or(&self.signer));
-        let names_another = self.trace.signature_key_id != key_id(&self.signer);
+    fn signature_answers(&self, key: Option<&TraceKey>, signer: &TraceKey) -> SignatureAnswers {
+        let answers = key.unwrap_or(signer).answers(&self.trace);
+        let names_another = self.trace.signature_key_id != signer.id();
         // Traces may have a key of their own, which the envelope does not hold.
         if key.is_none() && answers.signature.is_no() && names_another {
             const OTHER: &str = "the trace names another key than the envelope's; say which";
@@ -262,11 +253,16 @@ impl Envelope {
         answers
     }
 
-    /// Whether the envelope's signature holds, and every word that is in both is the same in both.
-    fn check_bound(&self) -> Result<(), String> {
+    /// Whether the envelope's signature is `signer`'s, and every word that is in both is the same in
+    /// both.
+    pub fn bound(&self, signer: &TraceKey) -> TraceAnswer {
+        TraceAnswer::of(self.check_bound(signer))
+    }
+
+    fn check_bound(&self, signer: &TraceKey) -> Result<(), String> {
         let (head, trace) = (&self.head, &self.trace.unsigned);
         let bytes = head.to_be_signed(&self.trace).map_err(|e| e.to_string())?;
-        if !self.signer.verifies(&bytes, &self.signature) {
+        if !signer.verifies(&bytes, &self.signature) {
             return Err("the envelope's signature is not its signer's over this envelope".into());
         }
         if Hash32::digest(&trace.signed_bytes()) != head.sha256 {
@@ -299,7 +295,8 @@ impl Envelope {
         Ok(())
     }
 
-    fn committed(&self) -> TraceAnswer {
+    /// Whether the commitment opens to what is signed.
+    pub fn committed(&self) -> TraceAnswer {
         let Some(committed) = self.head.committed else {
             return TraceAnswer::NotChecked("the envelope holds no commitment");
         };
@@ -317,7 +314,8 @@ impl Envelope {
         }
     }
 
-    fn fields(&self) -> TraceAnswer {
+    /// Whether each field of its level is there, or has a reason, and none above it.
+    pub fn fields(&self) -> TraceAnswer {
         let trace = &self.trace.unsigned;
         match trace.check_form() {
             Err(fault) => TraceAnswer::No(fault.to_string()),
@@ -334,4 +332,26 @@ impl Envelope {
             _ => TraceAnswer::NotChecked("it shows no texts"),
         }
     }
+}
+
+/// The head in a line that ends with a signature and a trace, all spelled as a writer spells them.
+fn head_in(
+    line: &[u8],
+    trace: &Trace,
+    signed: (&PublicKey, &Signature),
+) -> Result<EnvelopeHead, CanonError> {
+    let end = print_end(trace, signed);
+    let Some(head) = line.strip_suffix(end.as_bytes()) else {
+        let from = line.len().saturating_sub(end.len());
+        let same = line.iter().skip(from).zip(end.bytes());
+        let same = same.take_while(|(a, b)| **a == *b).count();
+        return Err(CanonError::Spelling { at: from + same });
+    };
+    canon::parse(&[head, b"}"].concat())
+}
+
+/// What stands behind the head in a file, with its last brace.
+fn print_end(trace: &Trace, (signer, signature): (&PublicKey, &Signature)) -> String {
+    let armored = serde_json::Value::from(armor(signer, signature) + "\n");
+    format!(",\"signature\":{armored},\"trace\":{}}}", trace.print())
 }

@@ -185,7 +185,7 @@ fn document(line: usize, text: &[u8]) -> Result<TraceDocument, TraceFileFault> {
     let value = read(text).map_err(|fault: TraceJsonFault| trace(fault.into()))?;
     let has = |key: &str| matches!(&value, TraceValue::Map(entries) if entries.contains_key(key));
     if has(ENVELOPE_KEY) {
-        return Envelope::parse(text)
+        return Envelope::of(value, text)
             .map(|envelope| TraceDocument::Envelope(Box::new(envelope)))
             .map_err(|fault| TraceFileFault::Envelope { line, fault });
     }

@@ -106,7 +106,7 @@ pub struct UnsignedTrace {
     pub others: BTreeMap<String, TraceValue>,
 }
 
-/// A trace with its signature; whether that holds is asked with [`Trace::answers`].
+/// A trace with its signature; whether that holds is asked with [`TraceKey::answers`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// All but the signature.
@@ -307,11 +307,61 @@ impl UnsignedTrace {
     /// The trace, with a key's signature over [`UnsignedTrace::to_be_signed`].
     ///
     /// The signature is not checked here: whoever signs ten thousand of them has the key at hand.
-    pub fn signed(self, key: &PublicKey, signature: Signature) -> Trace {
+    pub fn signed(self, key: &TraceKey, signature: Signature) -> Trace {
         Trace {
             unsigned: self,
             signature,
-            signature_key_id: key_id(key),
+            signature_key_id: key.id.clone(),
+        }
+    }
+}
+
+/// A key made ready to check what many traces and envelopes say it signed.
+pub struct TraceKey {
+    key: PublicKey,
+    id: String,
+    /// None for bytes that are no key.
+    verifier: Option<Verifier>,
+}
+
+impl TraceKey {
+    /// Makes a key ready.
+    pub fn new(key: PublicKey) -> TraceKey {
+        TraceKey {
+            id: key_id(&key),
+            verifier: Verifier::of(&key),
+            key,
+        }
+    }
+
+    /// The key's bytes.
+    pub fn public(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// As traces name it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether a signature is this key's over these bytes; never for bytes that are no key.
+    #[must_use = "an unchecked signature proves nothing"]
+    pub fn verifies(&self, bytes: &[u8], signature: &Signature) -> bool {
+        let verifier = self.verifier.as_ref();
+        verifier.is_some_and(|verifier| verifier.holds(bytes, signature))
+    }
+
+    /// What a trace answers, asked with this key.
+    pub fn answers(&self, trace: &Trace) -> SignatureAnswers {
+        let is_signed = || self.verifies(&trace.unsigned.signed_bytes(), &trace.signature);
+        let signature = match &self.verifier {
+            None => TraceAnswer::No("this key is no point of the curve".to_owned()),
+            Some(_) if is_signed() => TraceAnswer::Yes,
+            Some(_) => TraceAnswer::No(trace.refusal()),
+        };
+        SignatureAnswers {
+            signature,
+            key_id: trace.names(self),
         }
     }
 }
@@ -387,29 +437,6 @@ impl Trace {
         String::from_utf8(out).expect("everything outside ASCII is escaped")
     }
 
-    /// What the trace answers, asked with a key.
-    pub fn answers(&self, key: &PublicKey) -> SignatureAnswers {
-        match Verifier::of(key) {
-            Some(verifier) => self.answers_of(key, &verifier),
-            None => SignatureAnswers {
-                signature: TraceAnswer::No("this key is no point of the curve".to_owned()),
-                key_id: self.names(key),
-            },
-        }
-    }
-
-    /// The same with a key that is made ready, for many traces of one.
-    pub fn answers_of(&self, key: &PublicKey, verifier: &Verifier) -> SignatureAnswers {
-        let signature = match verifier.holds(&self.unsigned.signed_bytes(), &self.signature) {
-            true => TraceAnswer::Yes,
-            false => TraceAnswer::No(self.refusal()),
-        };
-        SignatureAnswers {
-            signature,
-            key_id: self.names(key),
-        }
-    }
-
     fn refusal(&self) -> String {
         let refusal = "the signature is not this key's over this trace";
         match self.unsigned.find_empty() {
@@ -421,12 +448,12 @@ impl Trace {
     }
 
     /// Whether its key id is a key's.
-    fn names(&self, key: &PublicKey) -> TraceAnswer {
-        let expected = key_id(key);
-        match self.signature_key_id == expected {
+    fn names(&self, key: &TraceKey) -> TraceAnswer {
+        match self.signature_key_id == key.id {
             true => TraceAnswer::Yes,
             false => {
                 let actual: String = self.signature_key_id.chars().take(SHOWN).collect();
+                let expected = &key.id;
                 TraceAnswer::No(format!("the key is {expected}, the trace names '{actual}'"))
             }
         }

@@ -13,7 +13,6 @@ use crate::record::ledger::consent::{Consent, ConsentGap, ConsentNeed};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::opening::OpeningFile;
 use crate::record::ledger::short_name::short_name;
-use crate::record::signature::{PublicKey, Verifier};
 use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead, EnvelopeKind};
 use crate::record::trace::export::{EXPORT, TRACE_EXPORT};
@@ -21,7 +20,7 @@ use crate::record::trace::file::TraceBatch;
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use crate::record::trace::read::MAX_TRACE_FILE;
-use crate::record::trace::signed::{Trace, TraceAnswer, TraceFault, key_id};
+use crate::record::trace::signed::{Trace, TraceAnswer, TraceFault, TraceKey};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
@@ -141,26 +140,20 @@ pub struct NewExport {
 struct ExportKeys<'a> {
     /// For traces; none where it is the ledger's.
     own: Option<Signer>,
+    own_key: TraceKey,
     ledger: &'a Signer,
-    public: PublicKey,
-    verifier: Verifier,
+    ledger_key: TraceKey,
 }
 
 impl<'a> ExportKeys<'a> {
     fn of(opened: &OpenHome, ledger: &'a Signer) -> Result<ExportKeys<'a>, TraceExportError> {
         let own = own_signer(opened)?;
-        let public = own.as_ref().unwrap_or(ledger).public();
-        match Verifier::of(&public) {
-            Some(verifier) => Ok(ExportKeys {
-                own,
-                ledger,
-                public,
-                verifier,
-            }),
-            None => {
-                because("the key that signs traces is no Ed25519 key; gently trace key shows it")
-            }
-        }
+        Ok(ExportKeys {
+            own_key: TraceKey::new(own.as_ref().unwrap_or(ledger).public()),
+            own,
+            ledger,
+            ledger_key: TraceKey::new(ledger.public()),
+        })
     }
 
     /// The signed trace; its signature holds.
@@ -168,15 +161,15 @@ impl<'a> ExportKeys<'a> {
         let bytes = built.trace.to_be_signed();
         let bytes = bytes.map_err(|fault: TraceFault| unbuilt(short, fault))?;
         let signature = self.own.as_ref().unwrap_or(self.ledger).sign(&bytes)?;
-        if !self.verifier.holds(&bytes, &signature) {
+        if !self.own_key.verifies(&bytes, &signature) {
             return because(format!(
                 "the signature of the trace of {short} does not hold just after it was made; nothing was written. Look at the key: gently trace key"
             ));
         }
-        Ok(built.trace.signed(&self.public, signature))
+        Ok(built.trace.signed(&self.own_key, signature))
     }
 
-    /// The envelope around a trace; everything that it answers holds.
+    /// The envelope around a signed trace; everything that it answers holds.
     fn bind(
         &self,
         head: EnvelopeHead,
@@ -187,11 +180,10 @@ impl<'a> ExportKeys<'a> {
         let bytes = bytes.map_err(|fault| unbuilt(short, fault))?;
         let signature = self.ledger.sign(&bytes)?;
         let envelope = head.signed(trace, self.ledger.public(), signature);
-        let answers = envelope.answers(Some(&self.public));
         for (name, answer) in [
-            ("bound", answers.bound),
-            ("committed", answers.committed),
-            ("fields", answers.fields),
+            ("bound", envelope.bound(&self.ledger_key)),
+            ("committed", envelope.committed()),
+            ("fields", envelope.fields()),
         ] {
             if let TraceAnswer::No(why) = answer {
                 return Err(unbuilt(short, format!("{name}: {why}")).into());
@@ -264,7 +256,7 @@ pub async fn plan(
         exchanges: found.exchanges,
         waiting: found.waiting,
         consents: consents.into_iter().collect(),
-        key_id: key_id(&keys.public),
+        key_id: keys.own_key.id().to_owned(),
         trace: request.trace,
         needs,
     })

@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::home::Home;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
-use crate::record::signature::{PublicKey, Verifier};
+use crate::record::signature::PublicKey;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
 use crate::record::trace::file::{TraceDocument, read_file};
 use crate::record::trace::level::TraceLevel;
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{
-    SignatureAnswers, Trace, TraceAnswer, key_id, parse_public_key,
+    SignatureAnswers, Trace, TraceAnswer, TraceKey, parse_public_key,
 };
 use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
 
@@ -157,42 +157,17 @@ fn check_against(
 /// The keys that somebody names, and those of this home.
 struct CheckKeys {
     /// The one key that every trace has to be of.
-    named: Option<CheckKey>,
+    named: Option<TraceKey>,
     /// Keys of ledgers that somebody trusts.
-    pinned: Vec<CheckKey>,
+    pinned: Vec<TraceKey>,
     /// Keys of this home, of its ledger and of its traces.
-    own: Vec<CheckKey>,
-}
-
-/// A key made ready for many signatures.
-struct CheckKey {
-    key: PublicKey,
-    id: String,
-    /// None for bytes that are no key.
-    verifier: Option<Verifier>,
-}
-
-impl CheckKey {
-    fn new(key: PublicKey) -> CheckKey {
-        CheckKey {
-            id: key_id(&key),
-            verifier: Verifier::of(&key),
-            key,
-        }
-    }
-
-    fn answers(&self, trace: &Trace) -> SignatureAnswers {
-        match &self.verifier {
-            Some(verifier) => trace.answers_of(&self.key, verifier),
-            None => trace.answers(&self.key),
-        }
-    }
+    own: Vec<TraceKey>,
 }
 
 impl CheckKeys {
     fn of(request: &TraceCheckRequest, own: Option<&OwnRecord<'_>>) -> Result<CheckKeys, String> {
         let named = request.key.as_deref().map(|text| {
-            parse_public_key(text).map(CheckKey::new).ok_or_else(|| {
+            parse_public_key(text).map(TraceKey::new).ok_or_else(|| {
                 "--key takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
                     .to_owned()
             })
@@ -201,7 +176,7 @@ impl CheckKeys {
         let pinned = pinned.collect::<Result<Vec<_>, _>>();
         let pinned = pinned.map_err(|e| e.to_string())?.concat();
         let own = own.map_or(&[][..], |own| own.keys.as_slice());
-        let ready = |keys: &[PublicKey]| keys.iter().copied().map(CheckKey::new).collect();
+        let ready = |keys: &[PublicKey]| keys.iter().copied().map(TraceKey::new).collect();
         Ok(CheckKeys {
             named: named.transpose()?,
             pinned: ready(&pinned),
@@ -211,8 +186,8 @@ impl CheckKeys {
 
     /// The key that a trace is held against: the one that is named, else one that is known here and
     /// that the trace names.
-    fn for_trace(&self, trace: &Trace) -> Option<&CheckKey> {
-        let is_one = |key: &&CheckKey| key.id == trace.signature_key_id;
+    fn for_trace(&self, trace: &Trace) -> Option<&TraceKey> {
+        let is_one = |key: &&TraceKey| key.id() == trace.signature_key_id;
         let known = || self.pinned.iter().chain(&self.own).find(is_one);
         self.named.as_ref().or_else(known)
     }
@@ -262,7 +237,7 @@ fn check_alone(trace: &Trace, keys: &CheckKeys, own: Option<&OwnRecord<'_>>) -> 
     const NO_KEY: &str = "nobody said whose key it is: --key BASE64, as gently trace key prints it";
     const ALONE: &str = "it has no envelope, so that its ids and times are signed by nobody";
     let [signature, key] = match keys.for_trace(trace) {
-        Some(key) => key_verdicts(key.answers(trace), &key.id),
+        Some(key) => key_verdicts(key.answers(trace), key.id()),
         None => [
             (TraceQuestion::Signature, not_checked(NO_KEY)),
             (TraceQuestion::KeyId, not_checked(NO_KEY)),
@@ -323,7 +298,7 @@ fn check_envelope(
 ) -> CheckedTrace {
     let trace = &envelope.trace;
     let key = keys.for_trace(trace);
-    let answers = envelope.answers(key.map(|key| &key.key));
+    let answers = envelope.answers(key);
     let signatures = SignatureAnswers {
         signature: answers.signature,
         key_id: answers.key_id,
@@ -374,8 +349,11 @@ fn check_envelope(
 /// Whether the envelope holds, and is by a key that was named, if any was.
 fn bound(envelope: &Envelope, answer: TraceAnswer, keys: &CheckKeys) -> QuestionVerdict {
     let signer = envelope.signer.fingerprint();
-    let is_pinned = keys.pinned.iter().any(|key| key.key == envelope.signer);
-    let is_own = keys.own.iter().any(|key| key.key == envelope.signer);
+    let is_pinned = keys
+        .pinned
+        .iter()
+        .any(|key| *key.public() == envelope.signer);
+    let is_own = keys.own.iter().any(|key| *key.public() == envelope.signer);
     match answer {
         TraceAnswer::Yes if is_pinned => yes(format!("by {signer}, which you named")),
         TraceAnswer::Yes if !keys.pinned.is_empty() => no(format!(
@@ -398,7 +376,7 @@ struct Proven {
 
 /// Whether the proof leads from the trace to a signed tree head.
 fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> Proven {
-    let pinned: Vec<PublicKey> = keys.pinned.iter().map(|key| key.key).collect();
+    let pinned: Vec<PublicKey> = keys.pinned.iter().map(|key| *key.public()).collect();
     let trust = Trust {
         pinned: Some(pinned.as_slice()).filter(|keys| !keys.is_empty()),
         ..Trust::default()
