@@ -157,26 +157,43 @@ fn level(members: &mut TraceMembers) -> Result<TraceLevel, TraceFault> {
         .ok_or_else(|| members.fault("trace_level", "generic, detailed or full_traces"))
 }
 
-/// Reads all documents of a file: the whole is one, or each line is.
-pub fn read_file(bytes: &[u8]) -> Result<Vec<TraceDocument>, TraceFileFault> {
+/// Where one document of a file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceText<'a> {
+    /// The line that it begins on, from 1.
+    pub line: usize,
+    /// Its bytes, with their newline.
+    pub bytes: &'a [u8],
+}
+
+impl TraceText<'_> {
+    /// What stands there.
+    pub fn read(&self) -> Result<TraceDocument, TraceFileFault> {
+        document(self.line, self.bytes)
+    }
+}
+
+/// The documents of a file, which nobody has read yet: the whole is one, or each line is.
+pub fn texts_of(bytes: &[u8]) -> Result<Vec<TraceText<'_>>, TraceFileFault> {
     if bytes.len() > MAX_TRACE_FILE {
         let actual = bytes.len();
         return Err(TraceFileFault::TooLarge { actual });
     }
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
-    let is_blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
+    let is_blank = |text: &TraceText<'_>| text.bytes.iter().all(u8::is_ascii_whitespace);
     // A document that ends on its first line is one of many; else it goes on over all of them.
     let by_line = lines.first().is_some_and(|line| read(line).is_ok());
-    let documents: Vec<(usize, &[u8])> = match by_line {
-        true => (1..).zip(lines).collect(),
-        false => vec![(1, bytes)],
+    let texts: Vec<TraceText<'_>> = match by_line {
+        true => (1..)
+            .zip(lines)
+            .map(|(line, bytes)| TraceText { line, bytes })
+            .filter(|text| !is_blank(text))
+            .collect(),
+        false => vec![TraceText { line: 1, bytes }],
     };
-    let documents = documents.into_iter().filter(|(_, text)| !is_blank(text));
-    let read: Result<Vec<TraceDocument>, TraceFileFault> =
-        documents.map(|(line, text)| document(line, text)).collect();
-    match read? {
-        none if none.is_empty() => Err(TraceFileFault::Nothing),
-        some => Ok(some),
+    match texts.iter().all(is_blank) {
+        true => Err(TraceFileFault::Nothing),
+        false => Ok(texts),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::record::ledger::consent::{Consent, ConsentGap, ConsentNeed};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::opening::OpeningFile;
 use crate::record::ledger::short_name::short_name;
+use crate::record::signature::Signature;
 use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead, EnvelopeKind};
 use crate::record::trace::export::{EXPORT, TRACE_EXPORT};
@@ -20,11 +21,12 @@ use crate::record::trace::file::TraceBatch;
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use crate::record::trace::read::MAX_TRACE_FILE;
-use crate::record::trace::signed::{Trace, TraceAnswer, TraceFault, TraceKey};
+use crate::record::trace::signed::{Trace, TraceAnswer, TraceKey};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
 use super::key::own_signer;
+use super::on_all_cores;
 use super::select::{TraceSelection, select};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
@@ -83,29 +85,58 @@ fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
     Err(TraceExportError::Because(why.into()))
 }
 
-fn unbuilt(short: &dyn fmt::Display, fault: impl std::fmt::Display) -> OpenHomeError {
-    OpenHomeError::Refused(format!(
-        "the trace of {short} can't be made: {fault}; look with: gently audit verify"
-    ))
+/// Why the trace of one exchange can't be made.
+#[derive(Debug)]
+pub(super) enum UnmadeTrace {
+    /// How facts became fields is of a later gently: this name is unknown.
+    LaterMapping(String),
+    /// Its rows give none that may be signed.
+    Rows(String),
+    /// The signature over it does not hold just after it was made.
+    Signature,
+    /// The key gave no signature.
+    Key(OpenHomeError),
+}
+
+impl UnmadeTrace {
+    fn rows(why: impl fmt::Display) -> UnmadeTrace {
+        UnmadeTrace::Rows(why.to_string())
+    }
+
+    /// The error, with how screens call the exchange.
+    pub fn of(self, short: &str) -> OpenHomeError {
+        OpenHomeError::Refused(match self {
+            UnmadeTrace::LaterMapping(mapping) => {
+                format!("the trace of {short} is of a later gently ({mapping}): use that one")
+            }
+            UnmadeTrace::Rows(why) => {
+                format!("the trace of {short} can't be made: {why}; look with: gently audit verify")
+            }
+            UnmadeTrace::Signature => format!(
+                "the signature of the trace of {short} does not hold just after it was made; nothing was written. Look at the key: gently trace key"
+            ),
+            UnmadeTrace::Key(error) => return error,
+        })
+    }
+}
+
+/// The mapping that is on record with a turn; the newest where none is.
+pub(super) fn mapping_of(turn: &TurnTrace) -> Result<TraceMapping, UnmadeTrace> {
+    match &turn.recorded {
+        None => Ok(TraceMapping::NEWEST),
+        Some(recorded) => TraceMapping::named(&recorded.mapping)
+            .ok_or_else(|| UnmadeTrace::LaterMapping(recorded.mapping.clone())),
+    }
 }
 
 /// Builds the trace of a turn by the mapping that is on record with it.
 pub(super) fn build(
     turn: &TurnTrace,
-    short: &dyn fmt::Display,
     request: TraceRequest,
-) -> Result<(TraceMapping, BuiltTrace), OpenHomeError> {
-    let mapping = match &turn.recorded {
-        None => TraceMapping::NEWEST,
-        Some(recorded) => TraceMapping::named(&recorded.mapping).ok_or_else(|| {
-            OpenHomeError::Refused(format!(
-                "the trace of {short} is of a later gently ({}): use that one",
-                recorded.mapping
-            ))
-        })?,
-    };
+) -> Result<(TraceMapping, BuiltTrace), UnmadeTrace> {
+    let mapping = mapping_of(turn)?;
     let built = mapping.build(&turn.facts, request);
-    Ok((mapping, built.map_err(|fault| unbuilt(short, fault))?))
+    Ok((mapping, built.map_err(UnmadeTrace::rows)?))
 }
 
 /// A file as it will be; nothing is on record of it yet.
@@ -157,28 +188,20 @@ impl<'a> ExportKeys<'a> {
     }
 
     /// The signed trace; its signature holds.
-    fn sign(&self, built: BuiltTrace, short: &dyn fmt::Display) -> Result<Trace, TraceExportError> {
-        let bytes = built.trace.to_be_signed();
-        let bytes = bytes.map_err(|fault: TraceFault| unbuilt(short, fault))?;
-        let signature = self.own.as_ref().unwrap_or(self.ledger).sign(&bytes)?;
-        if !self.own_key.verifies(&bytes, &signature) {
-            return because(format!(
-                "the signature of the trace of {short} does not hold just after it was made; nothing was written. Look at the key: gently trace key"
-            ));
+    fn sign(&self, built: BuiltTrace) -> Result<Trace, UnmadeTrace> {
+        let bytes = built.trace.to_be_signed().map_err(UnmadeTrace::rows)?;
+        let signer = self.own.as_ref().unwrap_or(self.ledger);
+        let signature = signed(signer, &bytes)?;
+        match self.own_key.verifies(&bytes, &signature) {
+            true => Ok(built.trace.signed(&self.own_key, signature)),
+            false => Err(UnmadeTrace::Signature),
         }
-        Ok(built.trace.signed(&self.own_key, signature))
     }
 
     /// The envelope around a signed trace; everything that it answers holds.
-    fn bind(
-        &self,
-        head: EnvelopeHead,
-        trace: Trace,
-        short: &dyn fmt::Display,
-    ) -> Result<Envelope, TraceExportError> {
-        let bytes = head.to_be_signed(&trace);
-        let bytes = bytes.map_err(|fault| unbuilt(short, fault))?;
-        let signature = self.ledger.sign(&bytes)?;
+    fn bind(&self, head: EnvelopeHead, trace: Trace) -> Result<Envelope, UnmadeTrace> {
+        let bytes = head.to_be_signed(&trace).map_err(UnmadeTrace::rows)?;
+        let signature = signed(self.ledger, &bytes)?;
         let envelope = head.signed(trace, self.ledger.public(), signature);
         for (name, answer) in [
             ("bound", envelope.bound(&self.ledger_key)),
@@ -186,35 +209,29 @@ impl<'a> ExportKeys<'a> {
             ("fields", envelope.fields()),
         ] {
             if let TraceAnswer::No(why) = answer {
-                return Err(unbuilt(short, format!("{name}: {why}")).into());
+                return Err(UnmadeTrace::Rows(format!("{name}: {why}")));
             }
         }
         Ok(envelope)
     }
 }
 
-/// How screens call an exchange; looked up where it is said, which is where something is wrong.
-#[derive(Clone, Copy)]
-struct ExchangeName<'a> {
-    store: &'a ReadStore,
-    exchange: Uuid,
-}
-
-impl fmt::Display for ExchangeName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = find::short_id_of(self.store, self.exchange).ok().flatten();
-        match short {
-            Some(short) => f.write_str(&short),
-            None => write!(f, "{}", self.exchange),
-        }
-    }
+fn signed(signer: &Signer, bytes: &[u8]) -> Result<Signature, UnmadeTrace> {
+    let signature = signer.sign(bytes);
+    signature.map_err(|e| UnmadeTrace::Key(e.into()))
 }
 
 /// One turn whose trace is exported.
-struct ExportTurn<'a> {
-    short: ExchangeName<'a>,
+struct ExportTurn {
     turn: Box<TurnTrace>,
     consent: Option<Consent>,
+    proof: Option<OpeningFile>,
+}
+
+/// How screens call an exchange; looked up where it is said, which is where something is wrong.
+fn name_of(store: &ReadStore, exchange: Uuid) -> String {
+    let short = find::short_id_of(store, exchange).ok().flatten();
+    short.unwrap_or_else(|| exchange.to_string())
 }
 
 /// Makes the file of what is asked for.
@@ -235,15 +252,20 @@ pub async fn plan(
     let found = select(&opened.store, &request.selection, now)?;
     let signer = open::signer(&opened.home, &opened.config)?;
     let keys = ExportKeys::of(opened, &signer)?;
-    let turns = turns(opened, request, &found.exchanges, now)?;
+    let mut turns = turns(opened, request, &found.exchanges, now)?;
+    if request.with_proof {
+        for one in &mut turns {
+            one.proof = Some(proof(opened, key, &one.turn).await?);
+        }
+    }
+    let origin = &opened.genesis.origin;
+    let parts = on_all_cores(&turns, |one| part(origin, request, &keys, one));
     let mut lines = ExportLines::new(request.form, request.trace.level, now);
     let mut needs = Vec::new();
-    for one in &turns {
-        let proof = match request.with_proof {
-            true => Some(proof(opened, key, one).await?),
-            false => None,
-        };
-        lines.take(line(opened, request, &keys, one, proof)?)?;
+    for (one, part) in turns.iter().zip(parts) {
+        let exchange = one.turn.facts.exchange;
+        let part = part.map_err(|unmade| unmade.of(&name_of(&opened.store, exchange)))?;
+        lines.take(part)?;
         if let Some(consent) = &one.consent {
             needs.push((consent.id.clone(), need_of(&one.turn, request.trace.level)));
         }
@@ -274,35 +296,32 @@ pub(super) fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
 }
 
 /// The turns with their facts; where texts are shown, each under its consent.
-fn turns<'a>(
-    opened: &'a OpenHome,
+fn turns(
+    opened: &OpenHome,
     request: &ExportRequest,
     exchanges: &[Uuid],
     now: Seconds,
-) -> Result<Vec<ExportTurn<'a>>, TraceExportError> {
+) -> Result<Vec<ExportTurn>, TraceExportError> {
     let (store, level) = (&opened.store, request.trace.level);
     let reader = TraceFactsReader::new(store)?;
     let given = consents(store)?;
     let (mut turns, mut uncovered) = (Vec::with_capacity(exchanges.len()), Vec::new());
     for exchange in exchanges {
-        let short = ExchangeName {
-            store,
-            exchange: *exchange,
-        };
+        let short = || name_of(store, *exchange);
         let TraceLookup::Found(turn) = reader.facts_of(*exchange, level)? else {
-            return because(format!("{short} has no outcome any more; say it again"));
+            return because(format!("{} has no outcome any more; say it again", short()));
         };
         let mut consent = None;
         if level == TraceLevel::FullTraces {
             match given.covering(need_of(&turn, level), now) {
                 Ok(found) => consent = Some(found.clone()),
-                Err(gaps) => uncovered.push(gap_words(&short, &gaps)),
+                Err(gaps) => uncovered.push(gap_words(&short(), &gaps)),
             }
         }
         turns.push(ExportTurn {
-            short,
             turn,
             consent,
+            proof: None,
         });
     }
     if uncovered.is_empty() {
@@ -322,7 +341,7 @@ fn turns<'a>(
 }
 
 /// `81bb5b35/16 (consent-1: it is withdrawn)`
-fn gap_words(short: &dyn fmt::Display, gaps: &[(&Consent, ConsentGap)]) -> String {
+fn gap_words(short: &str, gaps: &[(&Consent, ConsentGap)]) -> String {
     match gaps.first() {
         None => format!("{short} (there is none)"),
         Some((consent, gap)) => {
@@ -335,10 +354,10 @@ fn gap_words(short: &dyn fmt::Display, gaps: &[(&Consent, ConsentGap)]) -> Strin
 async fn proof(
     opened: &OpenHome,
     key: Hash32,
-    one: &ExportTurn<'_>,
+    turn: &TurnTrace,
 ) -> Result<OpeningFile, TraceExportError> {
     let request = OpeningRequest {
-        session: Some(one.turn.facts.exchange.to_string()),
+        session: Some(turn.facts.exchange.to_string()),
         texts: vec![TurnText::Exchange],
         ..OpeningRequest::default()
     };
@@ -346,7 +365,7 @@ async fn proof(
         Ok(opening) => Ok(opening.file),
         Err(OpenTextsError::Because(why)) => because(format!(
             "there is no proof for {}: {why}. Without --with-proof its trace can be exported",
-            one.short
+            name_of(&opened.store, turn.facts.exchange)
         )),
         Err(OpenTextsError::Broken(error)) => Err(TraceExportError::Broken(error)),
     }
@@ -358,29 +377,25 @@ enum ExportPart {
     Trace(Box<Trace>, Option<Seconds>),
 }
 
-fn line(
-    opened: &OpenHome,
+/// Makes it; reads nothing, so that all cores can.
+fn part(
+    origin: &str,
     request: &ExportRequest,
     keys: &ExportKeys<'_>,
-    one: &ExportTurn<'_>,
-    proof: Option<OpeningFile>,
-) -> Result<ExportPart, TraceExportError> {
-    let (turn, short) = (&one.turn, &one.short);
+    one: &ExportTurn,
+) -> Result<ExportPart, UnmadeTrace> {
+    let turn = &one.turn;
     let recorded = turn.recorded.as_ref();
-    let (mapping, built) = build(turn, short, request.trace)?;
+    let (mapping, built) = build(turn, request.trace)?;
     let absent = built.absent.clone();
-    let trace = keys.sign(built, short)?;
+    let trace = keys.sign(built)?;
     match request.form {
         ExportForm::Trace => return Ok(ExportPart::Line(trace.print() + "\n")),
         ExportForm::Batch(_) => {
-            let terms = one
-                .consent
-                .as_ref()
-                .and_then(|consent| consent.terms.as_ref());
-            return Ok(ExportPart::Trace(
-                Box::new(trace),
-                terms.map(|terms| terms.at),
-            ));
+            let consent = one.consent.as_ref();
+            let terms = consent.and_then(|consent| consent.terms.as_ref());
+            let given = terms.map(|terms| terms.at);
+            return Ok(ExportPart::Trace(Box::new(trace), given));
         }
         ExportForm::Envelope => {}
     }
@@ -397,15 +412,15 @@ fn line(
         kind: EnvelopeKind::Trace,
         line: turn.line,
         mapping,
-        origin: opened.genesis.origin.clone(),
+        origin: origin.to_owned(),
         prompt_line: turn.facts.prompt_line,
-        proof,
+        proof: one.proof.clone(),
         seq: turn.facts.seq,
         session_id: turn.session,
         sha256: Hash32::digest(&trace.unsigned.signed_bytes()),
     };
-    let envelope = keys.bind(head, trace, short)?;
-    let printed = envelope.print().map_err(|fault| unbuilt(short, fault))?;
+    let envelope = keys.bind(head, trace)?;
+    let printed = envelope.print().map_err(UnmadeTrace::rows)?;
     Ok(ExportPart::Line(printed))
 }
 

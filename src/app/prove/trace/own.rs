@@ -11,7 +11,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{Consent, Consents};
 use crate::record::ledger::short_name::short_name;
 use crate::record::signature::PublicKey;
-use crate::record::trace::envelope::Envelope;
+use crate::record::trace::envelope::EnvelopeHead;
 use crate::record::trace::field::{TraceField, profile_of};
 use crate::record::trace::level::{Absence, TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{
@@ -22,7 +22,7 @@ use crate::record::trace::value::TraceValue;
 use crate::store::Store;
 use crate::verify::QuestionVerdict;
 
-use super::export::need_of;
+use super::export::{mapping_of, need_of};
 use super::key;
 use super::verify::{no, not_checked, yes};
 use crate::app::home::open::{self, OpenHomeError};
@@ -75,12 +75,11 @@ impl<'a> OwnRecord<'a> {
     }
 
     /// *On record* and *same* of an envelope.
-    pub fn judge(&self, envelope: &Envelope) -> OwnVerdicts {
-        let head = &envelope.head;
+    pub fn judge(&self, head: &EnvelopeHead, trace: &Trace) -> OwnVerdicts {
         if head.origin != self.origin() {
             return of_another_ledger();
         }
-        let found = match self.find(head.exchange, envelope.trace.unsigned.trace_level) {
+        let found = match self.find(head.exchange, trace.unsigned.trace_level) {
             Ok(found) => found,
             Err(answers) => return answers,
         };
@@ -98,8 +97,8 @@ impl<'a> OwnRecord<'a> {
                 "commitment to its trace",
             ),
         ];
-        let profile = profile_of(&envelope.trace.unsigned, &head.absent);
-        self.verdicts(&found, &differing, &envelope.trace, (head.mapping, profile))
+        let profile = profile_of(&trace.unsigned, &head.absent);
+        self.verdicts(&found, &differing, trace, (Some(head.mapping), profile))
     }
 
     /// The same of a trace without an envelope.
@@ -129,9 +128,7 @@ impl<'a> OwnRecord<'a> {
                 "audit_entry_hash",
             ),
         ];
-        let recorded = found.recorded.as_ref();
-        let mapping = recorded.and_then(|recorded| TraceMapping::named(&recorded.mapping));
-        let mapping = mapping.unwrap_or(TraceMapping::NEWEST);
+        let mapping = mapping_of(&found).ok();
         self.verdicts(&found, &differing, trace, (mapping, profile))
     }
 
@@ -141,31 +138,38 @@ impl<'a> OwnRecord<'a> {
         found: &TurnTrace,
         parts: &[(bool, &str)],
         trace: &Trace,
-        (mapping, profile): (TraceMapping, TraceProfile),
+        (mapping, profile): (Option<TraceMapping>, TraceProfile),
     ) -> OwnVerdicts {
         match parts.iter().find(|(is_same, _)| !is_same) {
             Some((_, what)) => (
                 no(format!("the exchange has another {what} here")),
                 not_checked("it is not as it is on record"),
             ),
-            None => (
-                yes("in this home's log"),
-                same(found, trace, mapping, profile),
-            ),
+            None => {
+                let same = match mapping {
+                    Some(mapping) => same(found, trace, mapping, profile),
+                    None => not_checked("how it was made is of a later gently: ask that one"),
+                };
+                (yes("in this home's log"), same)
+            }
         }
     }
 
     /// Whether the consent that an envelope names is on record and covered its exchange.
-    pub fn judge_consent(&self, envelope: &Envelope, id: &str) -> QuestionVerdict {
+    pub fn judge_consent(
+        &self,
+        head: &EnvelopeHead,
+        level: TraceLevel,
+        id: &str,
+    ) -> QuestionVerdict {
         let short = short_name(id);
-        if envelope.head.origin != self.origin() {
+        if head.origin != self.origin() {
             return not_checked(format!("it names {short} of another ledger"));
         }
         let Some(consent) = self.consents.get(id) else {
             return no(format!("this home has no {short}"));
         };
-        let level = envelope.trace.unsigned.trace_level;
-        let need = match self.find(envelope.head.exchange, TraceLevel::Generic) {
+        let need = match self.find(head.exchange, TraceLevel::Generic) {
             Ok(found) => need_of(&found, level),
             Err((on_record, _)) => return on_record,
         };

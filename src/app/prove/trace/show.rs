@@ -30,7 +30,7 @@ pub fn show(home: &Home, id: &str, request: TraceRequest) -> Result<ShownTrace, 
     let TraceLookup::Found(turn) = facts_of(&store, row.exchange_id)? else {
         return Err(OpenHomeError::Refused(format!("{short} has no trace yet")));
     };
-    let (mapping, built) = build(&turn, &short, request)?;
+    let (mapping, built) = build(&turn, request).map_err(|unmade| unmade.of(&short))?;
     Ok(ShownTrace {
         short,
         request,

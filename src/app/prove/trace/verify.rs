@@ -10,7 +10,7 @@ use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
-use crate::record::trace::file::{TraceDocument, read_file};
+use crate::record::trace::file::{TraceDocument, TraceFileFault, texts_of};
 use crate::record::trace::level::TraceLevel;
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{
@@ -18,6 +18,7 @@ use crate::record::trace::signed::{
 };
 use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
 
+use super::on_all_cores;
 use super::own::{OwnRecord, OwnVerdicts};
 use crate::app::home::open;
 use crate::app::prove::verify::opening::opened;
@@ -107,6 +108,17 @@ impl CheckedTrace {
         found.map_or(QuestionAnswer::NotChecked, |(_, verdict)| verdict.answer)
     }
 
+    fn change(
+        &mut self,
+        question: TraceQuestion,
+        into: impl FnOnce(QuestionVerdict) -> QuestionVerdict,
+    ) {
+        let mut answers = self.answers.iter_mut();
+        if let Some((_, verdict)) = answers.find(|(known, _)| *known == question) {
+            *verdict = into(verdict.clone());
+        }
+    }
+
     /// Whether some answer is of a kind.
     pub fn has(&self, answer: QuestionAnswer) -> bool {
         let mut answers = self.answers.iter();
@@ -137,20 +149,81 @@ fn check_against(
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
     let bytes = bytes.map_err(|e| format!("{place}: {e}; a file of traces is wanted"))?;
-    let documents = read_file(&bytes).map_err(|e| format!("{place}: {e}"))?;
+    let texts = texts_of(&bytes).map_err(|e| format!("{place}: {e}"))?;
     let keys = CheckKeys::of(request, own)?;
-    let checked = documents.into_iter().flat_map(|document| match document {
-        TraceDocument::Envelope(envelope) => vec![check_envelope(&envelope, &keys, own)],
-        TraceDocument::Trace(trace) => vec![check_alone(&trace, &keys, own)],
-        TraceDocument::Batch(batch) => {
-            let traces = batch.traces.iter();
-            traces.map(|trace| check_alone(trace, &keys, own)).collect()
-        }
+    let read = on_all_cores(&texts, |text| {
+        let document = text.read()?;
+        Ok::<_, TraceFileFault>(check_document(document, &keys))
     });
-    let checked: Vec<CheckedTrace> = checked.collect();
+    let mut checked = Vec::with_capacity(read.len());
+    for document in read {
+        let document = document.map_err(|e| format!("{place}: {e}"))?;
+        checked.extend(document.into_iter().map(|one| match own {
+            Some(own) => one.asked_of(own),
+            None => one.checked,
+        }));
+    }
     match checked.is_empty() {
         true => Err(format!("{place}: there is no trace in it")),
         false => Ok(checked),
+    }
+}
+
+/// A trace that was checked without a home; one may know more of it.
+struct CheckedAlone {
+    trace: Trace,
+    /// What its envelope says, if it has one.
+    head: Option<EnvelopeHead>,
+    checked: CheckedTrace,
+}
+
+impl CheckedAlone {
+    fn trace(trace: Trace, keys: &CheckKeys) -> CheckedAlone {
+        CheckedAlone {
+            checked: check_alone(&trace, keys),
+            trace,
+            head: None,
+        }
+    }
+
+    fn envelope(envelope: Envelope, keys: &CheckKeys) -> CheckedAlone {
+        CheckedAlone {
+            checked: check_envelope(&envelope, keys),
+            trace: envelope.trace,
+            head: Some(envelope.head),
+        }
+    }
+
+    /// With what a home says in the place of what nobody could say without one.
+    fn asked_of(self, own: &OwnRecord<'_>) -> CheckedTrace {
+        let (trace, mut checked) = (&self.trace, self.checked);
+        let (recorded, same) = match &self.head {
+            None => own.judge_alone(trace),
+            Some(head) => own.judge(head, trace),
+        };
+        checked.change(TraceQuestion::OnRecord, |proven| both(proven, recorded));
+        checked.change(TraceQuestion::Same, |_| same);
+        let level = trace.unsigned.trace_level;
+        if let Some(head) = self.head.filter(|_| level == TraceLevel::FullTraces)
+            && let Some(id) = &head.consent
+        {
+            let consent = own.judge_consent(&head, level, id);
+            checked.change(TraceQuestion::Consent, |_| consent);
+        }
+        checked
+    }
+}
+
+/// Whether every trace in a document holds, for whoever has these keys and no home.
+fn check_document(document: TraceDocument, keys: &CheckKeys) -> Vec<CheckedAlone> {
+    match document {
+        TraceDocument::Trace(trace) => vec![CheckedAlone::trace(*trace, keys)],
+        TraceDocument::Envelope(envelope) => vec![CheckedAlone::envelope(*envelope, keys)],
+        TraceDocument::Batch(batch) => {
+            let traces = batch.traces.into_iter();
+            let check = |trace| CheckedAlone::trace(trace, keys);
+            traces.map(check).collect()
+        }
     }
 }
 
@@ -233,7 +306,7 @@ fn key_verdicts(answers: SignatureAnswers, id: &str) -> [(TraceQuestion, Questio
 }
 
 /// A trace without an envelope.
-fn check_alone(trace: &Trace, keys: &CheckKeys, own: Option<&OwnRecord<'_>>) -> CheckedTrace {
+fn check_alone(trace: &Trace, keys: &CheckKeys) -> CheckedTrace {
     const NO_KEY: &str = "nobody said whose key it is: --key BASE64, as gently trace key prints it";
     const ALONE: &str = "it has no envelope, so that its ids and times are signed by nobody";
     let [signature, key] = match keys.for_trace(trace) {
@@ -243,10 +316,7 @@ fn check_alone(trace: &Trace, keys: &CheckKeys, own: Option<&OwnRecord<'_>>) -> 
             (TraceQuestion::KeyId, not_checked(NO_KEY)),
         ],
     };
-    let (on_record, same) = match own {
-        Some(own) => own.judge_alone(trace),
-        None => no_home(),
-    };
+    let (on_record, same) = no_home();
     let answers = vec![
         signature,
         key,
@@ -291,11 +361,7 @@ fn no_home() -> OwnVerdicts {
 }
 
 /// A trace in its envelope.
-fn check_envelope(
-    envelope: &Envelope,
-    keys: &CheckKeys,
-    own: Option<&OwnRecord<'_>>,
-) -> CheckedTrace {
+fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
     let trace = &envelope.trace;
     let key = keys.for_trace(trace);
     let answers = envelope.answers(key);
@@ -316,19 +382,13 @@ fn check_envelope(
     {
         committed = no("the exchange document in the proof commits to another trace");
     }
-    let (recorded, same) = match own {
-        Some(own) => own.judge(envelope),
-        None => no_home(),
-    };
-    let on_record = both(proven.map(|proven| proven.verdict), recorded);
+    let (unknown, same) = no_home();
+    let on_record = proven.map_or(unknown, |proven| proven.verdict);
     let mut consent = verdict(answers.consent, "");
     if let (Some(id), QuestionAnswer::Yes) = (&envelope.head.consent, consent.answer) {
-        consent = match own {
-            Some(own) => own.judge_consent(envelope, id),
-            None => not_checked(format!(
-                "it names {id}; whether that was given, its home can say"
-            )),
-        };
+        consent = not_checked(format!(
+            "it names {id}; whether that was given, its home can say"
+        ));
     }
     let answers = vec![
         signature,
@@ -428,12 +488,13 @@ fn exchange_in(head: &EnvelopeHead, proof: &OpeningFile) -> Option<Value> {
 }
 
 /// One answer of two that were looked for in two ways.
-fn both(proven: Option<QuestionVerdict>, recorded: QuestionVerdict) -> QuestionVerdict {
-    match (proven, recorded) {
-        (None, recorded) => recorded,
-        (Some(proven), recorded) if recorded.answer == QuestionAnswer::NotChecked => proven,
-        (Some(proven), _) if proven.answer == QuestionAnswer::No => proven,
-        (Some(_), recorded) if recorded.answer == QuestionAnswer::No => recorded,
-        (Some(proven), recorded) => yes(format!("{}; {}", recorded.reason, proven.reason)),
+fn both(proven: QuestionVerdict, recorded: QuestionVerdict) -> QuestionVerdict {
+    let is_no = |verdict: &QuestionVerdict| verdict.answer == QuestionAnswer::No;
+    match (proven.answer, recorded.answer) {
+        (QuestionAnswer::NotChecked, _) => recorded,
+        (_, QuestionAnswer::NotChecked) => proven,
+        _ if is_no(&proven) => proven,
+        _ if is_no(&recorded) => recorded,
+        _ => yes(format!("{}; {}", recorded.reason, proven.reason)),
     }
 }

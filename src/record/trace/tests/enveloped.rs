@@ -44,6 +44,10 @@ fn bound(head: EnvelopeHead, trace: Trace) -> Envelope {
     head.signed(trace, public(&key), signature)
 }
 
+fn read_all(file: &[u8]) -> Result<Vec<TraceDocument>, TraceFileFault> {
+    texts_of(file)?.iter().map(TraceText::read).collect()
+}
+
 /// The names of the answers that are no.
 fn noes(envelope: &Envelope) -> Vec<&'static str> {
     let answers = envelope.answers(None);
@@ -398,7 +402,7 @@ fn files_hold_one_document_or_one_a_line() {
         text.push_str(&envelope.print().unwrap());
     }
     text.push_str(&format!("\n{}\n{}", traces[0].print(), batch.print()));
-    let found = read_file(text.as_bytes()).unwrap();
+    let found = read_all(text.as_bytes()).unwrap();
     let expected: Vec<TraceDocument> = envelopes
         .into_iter()
         .map(|envelope| TraceDocument::Envelope(Box::new(envelope)))
@@ -411,7 +415,7 @@ fn files_hold_one_document_or_one_a_line() {
     // One document over many lines, as others print it.
     let value: serde_json::Value = serde_json::from_str(&traces[0].print()).unwrap();
     let pretty = serde_json::to_string_pretty(&value).unwrap();
-    assert_eq!(read_file(pretty.as_bytes()).unwrap(), [expected[3].clone()]);
+    assert_eq!(read_all(pretty.as_bytes()).unwrap(), [expected[3].clone()]);
 }
 
 #[test]
@@ -440,11 +444,11 @@ fn files_without_traces_say_what_is_wrong() {
             "batch_timestamp",
         ),
     ] {
-        let refused = read_file(text.as_bytes()).unwrap_err().to_string();
+        let refused = read_all(text.as_bytes()).unwrap_err().to_string();
         assert!(refused.contains(fault), "{text}: {refused}");
     }
     assert!(matches!(
-        read_file(&vec![b'\n'; MAX_TRACE_FILE + 1]),
+        read_all(&vec![b'\n'; MAX_TRACE_FILE + 1]),
         Err(TraceFileFault::TooLarge { .. })
     ));
 }
