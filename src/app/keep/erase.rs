@@ -22,6 +22,7 @@ use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::look::session::question_begins;
 use crate::app::moment::older_than;
+use crate::app::prove::handed_on::handed_on;
 use crate::app::redacted::clean;
 use crate::app::words::{beginning, counted};
 
@@ -67,6 +68,8 @@ pub struct ErasurePlan {
     /// The models that the texts were sent to, each with its server as the settings have it; nothing
     /// is erased there.
     pub sent_to: Vec<String>,
+    /// What screens call the exports and openings by which their words were handed on, oldest first.
+    pub handed_on: Vec<String>,
     /// How the question begins, if it is one alone that goes.
     pub question: Option<String>,
     /// Why, unless it was said: what is old is erased by a rule.
@@ -241,6 +244,10 @@ fn planned(
     Ok(ErasurePlan {
         question: question.filter(|begins| !begins.is_empty()),
         sent_to: sent_to(config, &exchanges),
+        handed_on: handed_on(store, &reach.exchanges)?
+            .iter()
+            .map(|id| short_name(id))
+            .collect(),
         exchanges,
         titles: Vec::new(),
         titled: Vec::new(),

@@ -1,25 +1,22 @@
-//! Consent to hand texts on in traces: given, withdrawn, listed. What is to be covered, and what was
-//! handed on under it, is looked up here for exports, too.
+//! Consent to hand texts on in traces: given, withdrawn, listed.
 
 use std::collections::BTreeMap;
 
 use crate::home::Home;
-use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
     CONSENT, CONSENT_WITHDRAWN, Consent, ConsentScope, ConsentState, Consents, PURPOSE_MOST,
 };
-use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
-use crate::record::trace::export::{TRACE_EXPORT, TraceExport};
 use crate::record::trace::level::TraceLevel;
 use crate::record::unseen::{is_plain_name, spelled_on_a_line};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::{ArtifactFilter, ArtifactRow, ReadStore, StoreError};
+use crate::store::{ArtifactFilter, ReadStore, StoreError};
 
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::prove::handed_on::exports;
 use crate::app::remember::named_artifact::{NamedArtifact, NamedThing, record_named};
 
 /// What somebody wants to consent to.
@@ -46,8 +43,6 @@ pub struct ListedConsent {
     pub state: ConsentState,
     /// What it is to, as screens call that; none once erased.
     pub covers: Option<String>,
-    /// When it was withdrawn; none where it was not, or that is erased.
-    pub withdrawn_at: Option<Seconds>,
     /// What was handed on under it: ids of exports, oldest first.
     pub exports: Vec<String>,
 }
@@ -62,32 +57,6 @@ pub fn consents(store: &ReadStore) -> Result<Consents, StoreError> {
         consents.take(row.line, &row.kind, &row.id, row.document.as_deref());
     }
     Ok(consents)
-}
-
-/// An export that is on record.
-#[derive(Clone, Debug)]
-pub struct RecordedExport {
-    /// Such as `export:000001`.
-    pub id: String,
-    /// Number of its line, from 0.
-    pub line: u64,
-    /// What it says.
-    pub export: TraceExport,
-}
-
-/// Every export that is on record and not erased, oldest first.
-pub fn exports(store: &ReadStore) -> Result<Vec<RecordedExport>, StoreError> {
-    let export = |row: ArtifactRow| {
-        let document: ArtifactDoc = canon::parse(row.document?.as_bytes()).ok()?;
-        Some(RecordedExport {
-            id: row.id,
-            line: row.line,
-            export: TraceExport::read(document.content)?,
-        })
-    };
-    let mut rows = store.artifacts(ArtifactFilter::Kind(TRACE_EXPORT))?;
-    rows.sort_by_key(|row| row.line);
-    Ok(rows.into_iter().filter_map(export).collect())
 }
 
 fn refused<T>(why: impl Into<String>) -> Result<T, OpenHomeError> {
@@ -259,29 +228,17 @@ fn listed(store: &ReadStore) -> Result<Vec<ListedConsent>, OpenHomeError> {
             under.entry(consent).or_default().push(export.id.clone());
         }
     }
-    let withdrawn = withdrawn_at(store)?;
     let mut one = |consent: &Consent| {
         let scope = consent.terms.as_ref().map(|terms| terms.scope);
         Ok(ListedConsent {
             state: consent.state(now),
             covers: scope.map(|scope| called(store, scope)).transpose()?,
-            withdrawn_at: withdrawn.get(&consent.id).copied(),
             exports: under.remove(&consent.id).unwrap_or_default(),
             consent: consent.clone(),
         })
     };
     let all = consents(store)?;
     all.iter().map(&mut one).collect()
-}
-
-/// When consents were withdrawn, by their ids.
-fn withdrawn_at(store: &ReadStore) -> Result<BTreeMap<String, Seconds>, StoreError> {
-    let rows = store.artifacts(ArtifactFilter::Kind(CONSENT_WITHDRAWN))?;
-    let at = |row: ArtifactRow| {
-        let document: ArtifactDoc = canon::parse(row.document?.as_bytes()).ok()?;
-        Some((row.id, document.content["at"].as_str()?.parse().ok()?))
-    };
-    Ok(rows.into_iter().filter_map(at).collect())
 }
 
 /// What a consent is to, as screens call it.

@@ -3,6 +3,7 @@
 pub mod anchor;
 pub mod consent;
 pub mod git;
+pub mod handed_on;
 pub mod header_sync;
 pub mod history;
 pub mod opening;

@@ -20,8 +20,13 @@ pub enum ConsentCommand {
         /// For what the texts may be used; it goes on record, without secrets
         #[arg(long, value_name = "TEXT")]
         purpose: String,
-        /// One conversation alone: its name, the first digits of its id, or a question in it
-        #[arg(long, value_name = "ID", conflicts_with = "exchange")]
+        /// One conversation alone: its title, the first digits of its id, or a question in it
+        #[arg(
+            long,
+            value_name = "ID|TITLE",
+            visible_alias = "conversation",
+            conflicts_with = "exchange"
+        )]
         thread: Option<String>,
         /// One question with its answer alone, as gently show takes it
         #[arg(long, value_name = "ID")]
@@ -42,7 +47,7 @@ pub enum ConsentCommand {
     List,
 }
 
-/// Does it.
+/// Gives, withdraws or lists.
 pub async fn run(command: ConsentCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ConsentCommand::Give {
@@ -121,11 +126,11 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, views, text))
 }
 
-/// `consent-1  a study  (in force; all questions of the key, also earlier ones; until 2027-12-31T23:59:59Z)`
+/// `consent-1  a study  (in force; all that its key asks; until 2027-12-31T23:59:59Z)`
 fn line(listed: &ListedConsent) -> String {
     let terms = listed.consent.terms.as_ref();
     let mut beside = vec![listed.state.name().to_owned()];
-    if let Some(at) = listed.withdrawn_at {
+    if let Some(at) = listed.consent.withdrawn.and_then(|withdrawn| withdrawn.at) {
         beside = vec![format!("{} {at}", listed.state.name())];
     }
     if let (Some(terms), Some(covers)) = (terms, &listed.covers) {

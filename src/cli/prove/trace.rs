@@ -95,7 +95,7 @@ pub struct TraceExportArgs {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// All of a conversation
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID|TITLE", visible_alias = "conversation")]
     thread: Option<String>,
     /// What was asked since then: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
     #[arg(long, value_name = "TIME")]
@@ -156,7 +156,7 @@ fn profile(text: &str) -> Result<TraceProfile, String> {
     TraceProfile::named(text).ok_or_else(|| format!("no edition '{text}': v1.9.3 or v1.9.1"))
 }
 
-/// Does it.
+/// Shows, exports, checks, or prints the key.
 pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         TraceCommand::Show(args) => {
@@ -316,10 +316,20 @@ fn tell_export(new: &NewExport) {
     }
     if planned.trace.level == TraceLevel::FullTraces {
         let names: Vec<String> = planned.consents.iter().map(|id| short_name(id)).collect();
-        say(&format!(
-            "whoever gets this file reads what was asked, shown and answered (under {})",
-            names.join(", ")
-        ));
+        let under = names.join(", ");
+        let all = planned.exchanges.len() as u64;
+        say(&match planned.worded {
+            0 => format!(
+                "no word is in the file: the texts are erased, or were not kept (under {under})"
+            ),
+            worded if worded == all => format!(
+                "whoever gets this file reads what was asked, shown and answered (under {under})"
+            ),
+            worded => format!(
+                "whoever gets this file reads what was asked, shown and answered in {worded} of {all}; the texts of the \
+                 others are erased, or were not kept (under {under})"
+            ),
+        });
     }
 }
 

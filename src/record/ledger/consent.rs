@@ -145,8 +145,17 @@ pub struct Consent {
     pub line: u64,
     /// What it says; none once erased.
     pub terms: Option<ConsentTerms>,
-    /// Line of what took it back.
-    pub withdrawn: Option<u64>,
+    /// What took it back.
+    pub withdrawn: Option<ConsentWithdrawal>,
+}
+
+/// What took a consent back, as it is on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConsentWithdrawal {
+    /// Number of its line, from 0.
+    pub line: u64,
+    /// When; none once that is erased.
+    pub at: Option<Seconds>,
 }
 
 /// What a consent has to cover.
@@ -180,6 +189,19 @@ pub enum ConsentGap {
 }
 
 impl ConsentGap {
+    /// How little is missing: of several consents the one with the largest is worth naming.
+    const fn nearness(self) -> u8 {
+        match self {
+            ConsentGap::Before => 6,
+            ConsentGap::Level => 5,
+            ConsentGap::State(ConsentState::Over) => 4,
+            ConsentGap::State(ConsentState::Withdrawn) => 3,
+            ConsentGap::Scope => 2,
+            ConsentGap::Key => 1,
+            ConsentGap::State(_) => 0,
+        }
+    }
+
     /// The same in a few words, behind the consent's name.
     pub const fn words(self) -> &'static str {
         match self {
@@ -261,7 +283,9 @@ impl Consents {
         if kind == CONSENT_WITHDRAWN
             && let Some(consent) = self.0.get_mut(id)
         {
-            consent.withdrawn = consent.withdrawn.or(Some(line));
+            let at = content(document).and_then(|content| content["at"].as_str()?.parse().ok());
+            let withdrawal = ConsentWithdrawal { line, at };
+            consent.withdrawn = consent.withdrawn.or(Some(withdrawal));
         }
     }
 
@@ -280,7 +304,7 @@ impl Consents {
     /// The newest that covers an exchange at a time.
     ///
     /// # Errors
-    /// Of each why it does not, the newest first.
+    /// Of each why it does not, the nearest first, and of those the newest.
     pub fn covering(
         &self,
         need: ConsentNeed,
@@ -294,6 +318,7 @@ impl Consents {
                 Err(gap) => gaps.push((consent, gap)),
             }
         }
+        gaps.sort_by_key(|(_, gap)| std::cmp::Reverse(gap.nearness()));
         Err(gaps)
     }
 }
@@ -407,7 +432,8 @@ mod tests {
         consents.take(13, CONSENT_WITHDRAWN, "consent:000001", None);
         let consent = consents.get("consent:000001").unwrap();
         assert_eq!(consent.state(now), ConsentState::Withdrawn);
-        assert_eq!(consent.withdrawn, Some(12));
+        let withdrawn = ConsentWithdrawal { line: 12, at: None };
+        assert_eq!(consent.withdrawn, Some(withdrawn));
         let erased = given(10, None);
         assert_eq!(
             erased.iter().next().unwrap().state(now),

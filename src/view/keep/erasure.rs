@@ -61,6 +61,8 @@ pub struct ErasureReachView {
     pub question: Option<String>,
     /// The models that the texts were sent to, each with its server as the settings have it.
     pub sent_to: Vec<String>,
+    /// The exports and openings by which their words were handed on.
+    pub handed_on: Vec<String>,
 }
 
 /// An exchange without a word of it.
@@ -102,6 +104,7 @@ impl ErasureReachView {
             titles: plan.titles.clone(),
             question: plan.question.clone(),
             sent_to: plan.sent_to.clone(),
+            handed_on: plan.handed_on.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
     }
@@ -140,6 +143,10 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     let sent_to = plan.sent_to.iter().map(|to| spelled_on_a_line(to));
     let sent_to = (!plan.sent_to.is_empty())
         .then(|| format!("was sent to {}: nothing is erased there", named(sent_to)));
+    let handed_on = (!plan.handed_on.is_empty()).then(|| {
+        let through = named(plan.handed_on.iter().cloned());
+        format!("was handed on with {through}: whoever has that file has the words")
+    });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
     let stays = "times, numbers and commitments stay; there is no way back to the texts";
@@ -150,6 +157,7 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         words_also_in(&quoting),
         only_referring(referring),
         sent_to,
+        handed_on,
         Some(stays.to_owned()),
     ]
     .into_iter()

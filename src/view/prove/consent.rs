@@ -36,6 +36,7 @@ impl ConsentView {
     /// Of a consent.
     pub fn of(listed: &ListedConsent) -> Self {
         let terms = listed.consent.terms.as_ref();
+        let withdrawn = listed.consent.withdrawn;
         ConsentView {
             id: listed.consent.id.clone(),
             state: listed.state.name(),
@@ -48,7 +49,9 @@ impl ConsentView {
             until: terms
                 .and_then(|terms| terms.until)
                 .map(|until| until.to_string()),
-            withdrawn_at: listed.withdrawn_at.map(|at| at.to_string()),
+            withdrawn_at: withdrawn
+                .and_then(|withdrawn| withdrawn.at)
+                .map(|at| at.to_string()),
             exports: listed.exports.clone(),
         }
     }

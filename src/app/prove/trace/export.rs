@@ -151,6 +151,9 @@ pub struct PlannedExport {
     pub waiting: u64,
     /// Ids of the consents under which texts are shown.
     pub consents: Vec<String>,
+    /// How many of the traces hold a word of a question or an answer: what is erased or was not kept
+    /// is in none.
+    pub worded: u64,
     /// The key that signed the traces.
     pub key_id: String,
     /// How much they tell, in which form.
@@ -261,13 +264,15 @@ pub async fn plan(
     let origin = &opened.genesis.origin;
     let parts = on_all_cores(&turns, |one| part(origin, request, &keys, one));
     let mut lines = ExportLines::new(request.form, request.trace.level, now);
-    let mut needs = Vec::new();
+    let (mut needs, mut worded) = (Vec::new(), 0);
     for (one, part) in turns.iter().zip(parts) {
         let exchange = one.turn.facts.exchange;
         let part = part.map_err(|unmade| unmade.of(&name_of(&opened.store, exchange)))?;
         lines.take(part)?;
         if let Some(consent) = &one.consent {
             needs.push((consent.id.clone(), need_of(&one.turn, request.trace.level)));
+            let texts = &one.turn.facts.texts;
+            worded += u64::from(texts.question.is_ok() || texts.answer.is_ok());
         }
     }
     let text = lines.finish()?;
@@ -278,6 +283,7 @@ pub async fn plan(
         exchanges: found.exchanges,
         waiting: found.waiting,
         consents: consents.into_iter().collect(),
+        worded,
         key_id: keys.own_key.id().to_owned(),
         trace: request.trace,
         needs,
@@ -306,6 +312,7 @@ fn turns(
     let reader = TraceFactsReader::new(store)?;
     let given = consents(store)?;
     let (mut turns, mut uncovered) = (Vec::with_capacity(exchanges.len()), Vec::new());
+    let mut wanting = Vec::new();
     for exchange in exchanges {
         let short = || name_of(store, *exchange);
         let TraceLookup::Found(turn) = reader.facts_of(*exchange, level)? else {
@@ -315,7 +322,10 @@ fn turns(
         if level == TraceLevel::FullTraces {
             match given.covering(need_of(&turn, level), now) {
                 Ok(found) => consent = Some(found.clone()),
-                Err(gaps) => uncovered.push(gap_words(&short(), &gaps)),
+                Err(gaps) => {
+                    uncovered.push(gap_words(&short(), &gaps));
+                    wanting.push(turn.facts.thread.ok());
+                }
             }
         }
         turns.push(ExportTurn {
@@ -333,9 +343,16 @@ fn turns(
         more => format!("; {more} more"),
     };
     uncovered.truncate(NAMED);
+    let narrowest = match (exchanges, wanting.as_slice()) {
+        ([one], _) => format!("--exchange {}", name_of(store, *one)),
+        (_, [Some(first), rest @ ..]) if rest.iter().all(|other| *other == Some(*first)) => {
+            format!("--thread {} --past", find::short_thread(store, *first)?)
+        }
+        _ => "--past".to_owned(),
+    };
     Err(TraceExportError::NoConsent(format!(
         "full_traces shows texts, and no consent in force covers {count} of {of}: {}{rest}. Nothing was written. \
-         gently consent give --purpose \"…\" --past, or --level detailed, which shows none",
+         gently consent give --purpose \"…\" {narrowest}, or --level detailed, which shows none",
         uncovered.join("; ")
     )))
 }
