@@ -23,8 +23,7 @@ use crate::store::{
 /// All that is known of an exchange for its trace.
 #[derive(Clone, Debug)]
 pub struct TurnTrace {
-    /// What a trace is made from; of a level that tells no texts, none are read, and they stand
-    /// there as if they were not here.
+    /// What a trace is made from. Texts are read only for `full_traces`; otherwise they count as gone.
     pub facts: TraceFacts,
     /// The ledger's session id.
     pub session: Hash32,
@@ -32,6 +31,9 @@ pub struct TurnTrace {
     pub line: Hash32,
     /// The key of the session in which it was asked.
     pub auth_key: Hash32,
+    /// Whether its exchange document can't be made again: it is erased, or was taken over from a ledger
+    /// alone.
+    pub is_gone: bool,
     /// What its exchange document commits to; none for an exchange from before traces, and for one
     /// that was abandoned.
     pub recorded: Option<RecordedTrace>,
@@ -175,6 +177,7 @@ impl<'a> TraceFactsReader<'a> {
             session: session.id,
             line: self.line_hash(row, outcome.outcome_line)?,
             auth_key: session.auth_key_hash,
+            is_gone: row.salt.is_none(),
             recorded: measures.map(|row| RecordedTrace {
                 committed: self.committed(row.opening(), row.trace_commitment),
                 commitment: row.trace_commitment,

@@ -79,6 +79,13 @@ impl ReadStore {
             })
     }
 
+    /// The lines of artifacts of a kind: number, id and HASH, oldest first. Reads all lines.
+    pub fn artifact_lines(&self, kind: &str) -> Result<Vec<(u64, String)>, StoreError> {
+        let sql = "SELECT n, line FROM log_line WHERE instr(line, ?1) > 0 ORDER BY n";
+        let start = format!("|artifact|-|kind:{kind},id:");
+        self.list("look for artifacts", sql, values![start])
+    }
+
     /// Up to 64 lines in which a hash stands, the oldest first. Reads all lines.
     pub fn lines_naming(&self, hash: Hash32) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT line FROM log_line WHERE instr(line, ?1) > 0 ORDER BY n LIMIT 64";

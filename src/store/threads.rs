@@ -202,6 +202,19 @@ impl ReadStore {
         self.list(ContextRefRow::READING, &sql, values![turn])
     }
 
+    /// The other exchanges of which a text stood before the model of one, in the order of their prompts.
+    pub fn shown_in(&self, exchange: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "WITH asked AS (SELECT prompt_line AS line FROM llm_exchange WHERE exchange_id = ?1),
+                    shown AS (SELECT r.event_id AS turn FROM context_ref r, asked WHERE r.line = asked.line
+                                 AND r.turn_id = ?1
+                              UNION SELECT r.artifact_id FROM context_artifact_ref r, asked WHERE r.line = asked.line
+                                 AND r.exchange_id = ?1)
+                   SELECT DISTINCT e.exchange_id FROM shown JOIN chat_turn t ON t.turn_id = shown.turn
+                     JOIN llm_exchange e ON e.prompt_line = t.line
+                    WHERE e.exchange_id <> ?1 ORDER BY e.prompt_line";
+        self.list("look for what a model was shown", sql, values![exchange])
+    }
+
     /// Turns that refer to an event.
     pub fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let sql = format!(

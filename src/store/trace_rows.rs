@@ -134,8 +134,13 @@ impl TraceRows<'_> {
     fn end(&self, outcome: &OutcomeUpdate) -> TraceEnd {
         let reason = outcome.reason.as_deref().unwrap_or_default();
         let is_compiled = self.exchange.params.is_some() || !reason.starts_with(NOT_COMPILED);
-        TraceEnd::of(outcome.outcome.name(), is_compiled, self.is_withheld)
-            .expect("a row has one of the three outcomes")
+        let end = TraceEnd::of(outcome.outcome.name(), is_compiled, self.is_withheld)
+            .expect("a row has one of the three outcomes");
+        // Of what was taken over from a ledger alone, no check says that it was not withheld.
+        match (end, self.checks(outcome)) {
+            (TraceEnd::Answered, Err(Absence::Erased)) => TraceEnd::AnswerUnknown,
+            (end, _) => end,
+        }
     }
 
     /// Whether its rows were lost with a copy of the database, and only its lines are known: then
@@ -428,7 +433,7 @@ mod tests {
         assert_eq!(lost.depth, Err(Absence::Erased));
         assert_eq!(lost.is_in_conflict, Err(Absence::Erased));
         assert_eq!(lost.tokens_input, Err(Absence::Erased));
-        assert_eq!(lost.end, TraceEnd::Answered);
+        assert_eq!(lost.end, TraceEnd::AnswerUnknown);
 
         let erased = facts("answered", &nothing, true);
         assert_eq!(erased.is_in_conflict, Ok(false));

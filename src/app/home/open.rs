@@ -30,6 +30,7 @@ use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
 use crate::record::time::{Seconds, whole_millis};
+use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{
     ContentPolicy, Recorder, RecorderTerms, SettingsInForce, SyncPolicy, revoked_at, unwatched,
 };
@@ -142,6 +143,36 @@ pub struct OpenHome {
 }
 
 impl OpenHome {
+    /// Why a file that is written for others may not have a name: it would take the place of one that the
+    /// home lives on.
+    pub fn own_file(&self, path: &Path) -> Option<String> {
+        let real = |path: &Path| match path.canonicalize() {
+            Ok(found) => Some(found),
+            Err(_) => {
+                let parent = path
+                    .parent()
+                    .filter(|parent| !parent.as_os_str().is_empty());
+                let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+                Some(parent.join(path.file_name()?))
+            }
+        };
+        let (named, root) = (real(path)?, real(self.home.root())?);
+        let keys = [&self.config.trace.key_file, &self.config.model.key_file];
+        let is_key = keys
+            .into_iter()
+            .flatten()
+            .any(|key| real(key).as_ref() == Some(&named));
+        let shown = spelled_on_a_line(&path.display().to_string());
+        if is_key {
+            return Some(format!(
+                "{shown} holds a key that the settings name; name another file"
+            ));
+        }
+        named.starts_with(&root).then(|| {
+            format!("{shown} lies in the home ({}), which nothing but gently writes to; name a file elsewhere", root.display())
+        })
+    }
+
     /// Opens a home for writing. Git and log are synced with each record, and now if any waits.
     pub fn open(home: Home) -> Result<Self, OpenHomeError> {
         Self::open_under(home, Home::kernel, SyncPolicy::EachBatch)

@@ -45,6 +45,8 @@ pub struct ListedConsent {
     pub covers: Option<String>,
     /// What was handed on under it: ids of exports, oldest first.
     pub exports: Vec<String>,
+    /// Exports of which the record does not say any more what was in them, and under which consent.
+    pub untold: Vec<String>,
 }
 
 /// Every consent of a home, as it is on record.
@@ -223,7 +225,8 @@ fn one(store: &ReadStore, id: &str) -> Result<ListedConsent, OpenHomeError> {
 fn listed(store: &ReadStore) -> Result<Vec<ListedConsent>, OpenHomeError> {
     let now = open::clock()?;
     let mut under: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for export in exports(store)? {
+    let exports = exports(store)?;
+    for export in exports.told {
         for consent in export.export.consent {
             under.entry(consent).or_default().push(export.id.clone());
         }
@@ -234,6 +237,7 @@ fn listed(store: &ReadStore) -> Result<Vec<ListedConsent>, OpenHomeError> {
             state: consent.state(now),
             covers: scope.map(|scope| called(store, scope)).transpose()?,
             exports: under.remove(&consent.id).unwrap_or_default(),
+            untold: exports.untold.clone(),
             consent: consent.clone(),
         })
     };

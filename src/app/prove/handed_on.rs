@@ -9,6 +9,8 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::log::entry::Line;
+use crate::record::time::Seconds;
 use crate::record::trace::export::{TRACE_EXPORT, TraceExport};
 use crate::record::trace::level::TraceLevel;
 use crate::store::{ArtifactFilter, ArtifactRow, ReadStore, StoreError};
@@ -22,28 +24,51 @@ pub struct RecordedExport {
     pub id: String,
     /// Number of its line, from 0.
     pub line: u64,
+    /// Time of its line; none for a line that can't be read.
+    pub at: Option<Seconds>,
     /// What it says.
     pub export: TraceExport,
 }
 
-/// Every export that is on record and not erased, oldest first.
-pub fn exports(store: &ReadStore) -> Result<Vec<RecordedExport>, StoreError> {
-    let export = |row: ArtifactRow| {
-        Some(RecordedExport {
-            export: TraceExport::read(document(&row)?.content)?,
-            id: row.id,
-            line: row.line,
-        })
-    };
+/// The exports on record of a home.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedExports {
+    /// Those of which the record says what was in them, oldest first.
+    pub told: Vec<RecordedExport>,
+    /// Ids of the others: what they said is erased, or can't be read.
+    pub untold: Vec<String>,
+}
+
+/// Every export that is on record.
+pub fn exports(store: &ReadStore) -> Result<RecordedExports, StoreError> {
     let mut rows = store.artifacts(ArtifactFilter::Kind(TRACE_EXPORT))?;
     rows.sort_by_key(|row| row.line);
-    Ok(rows.into_iter().filter_map(export).collect())
+    let mut found = RecordedExports::default();
+    for row in rows {
+        let said = document(&row).and_then(|document| TraceExport::read(document.content));
+        let Some(export) = said else {
+            found.untold.push(row.id);
+            continue;
+        };
+        let line = store.lines(row.line, row.line.saturating_add(1))?.pop();
+        let line = line.and_then(|line| Line::parse(line.as_bytes()).ok());
+        found.told.push(RecordedExport {
+            id: row.id,
+            line: row.line,
+            at: line.map(|line| line.time),
+            export,
+        });
+    }
+    Ok(found)
 }
 
 /// Ids of what handed on words of some exchanges, oldest first: traces with texts, and openings.
 pub fn handed_on(store: &ReadStore, exchanges: &[Uuid]) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
-    for RecordedExport { id, line, export } in exports(store)? {
+    for RecordedExport {
+        id, line, export, ..
+    } in exports(store)?.told
+    {
         let is_of = |id: &Uuid| exchanges.contains(id);
         let has_texts = export.level == TraceLevel::FullTraces;
         if has_texts && export.exchanges.iter().any(is_of) {

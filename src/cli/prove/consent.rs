@@ -97,8 +97,17 @@ pub async fn run(command: ConsentCommand, json: bool) -> Result<u8, OpenHomeErro
 
 /// Says what was handed on under a consent: that can't be called back.
 fn tell_exports(withdrawn: &ListedConsent) {
+    if !withdrawn.untold.is_empty() {
+        let names: Vec<String> = withdrawn.untold.iter().map(|id| short_name(id)).collect();
+        say(&format!(
+            "whether {} was under it, nothing here says: what is on record of it is erased",
+            names.join(", ")
+        ));
+    }
     if withdrawn.exports.is_empty() {
-        say("nothing was exported under it");
+        if withdrawn.untold.is_empty() {
+            say("nothing was exported under it");
+        }
         return;
     }
     say(&format!(

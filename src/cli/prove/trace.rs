@@ -1,8 +1,8 @@
 //! `gently trace`: what a turn was, field by field, for those who may not see its texts: shown,
 //! exported, checked, and the key that signs it.
 //!
-//! Exit codes of `verify`: 0 no answer is *no* and one is *yes*; 1 one is *no*; 2 nothing was there,
-//! or nothing could be looked at. Of `export`: 1 where no consent covers the texts.
+//! Exit codes of `verify`: 0 no answer is *no*, and of each trace one is *yes*; 1 one is *no*; 2 the file
+//! holds no trace, could not be read, or has a trace of which nothing could be checked. Of `export`: 1 where no consent covers the texts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,25 +15,29 @@ use crate::app::prove::trace::export::{
 use crate::app::prove::trace::key::key;
 use crate::app::prove::trace::select::TraceSelection;
 use crate::app::prove::trace::show::{ShownTrace, show};
-use crate::app::prove::trace::verify::{CheckedTrace, TraceCheckRequest, TraceQuestion, check};
+use crate::app::prove::trace::verify::{
+    CheckedTrace, TraceCheckRequest, TraceQuestion, TracesOutcome, check,
+};
 use crate::home::Home;
 use crate::os::{UnnamedFile, shell_word};
 use crate::record::ledger::short_name::short_name;
 use crate::record::trace::field::{TraceField, TraceStep};
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::TraceRequest;
-use crate::verify::QuestionAnswer;
+use crate::verify::{QuestionAnswer, QuestionVerdict};
 use crate::view::prove::trace::{
     CheckedTraceView, CheckedTracesView, NewExportView, ShownTraceView, TraceKeyView,
 };
 
 use crate::cli::screen::new_file::judge_name;
-use crate::cli::screen::{counted, mark, quiet};
+use crate::cli::screen::{beginning, counted, mark, quiet};
 use crate::cli::{
     COULD_NOT, FINE, NEGATIVE, could_not, present, present_as_is, present_or_tell, present_report,
     program, refusal, say,
 };
 
+/// So much is shown of how a trace names itself.
+const ID_MOST: usize = 80;
 /// So many traces of a file are told one by one.
 const TOLD: usize = 10;
 /// Permissions of an exported file.
@@ -145,6 +149,9 @@ pub struct TraceVerifyArgs {
     /// A key that the ledger may be signed by: 'ssh-ed25519 AAAA…', or a file of them
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Vec<String>,
+    /// Every answer of every trace, with its reason
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 fn level(text: &str) -> Result<TraceLevel, String> {
@@ -166,11 +173,18 @@ pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError>
                 withheld_too: args.withheld,
             };
             let shown = show(&open::existing_home()?, &args.exchange, request)?;
-            Ok(present(
-                json,
-                || ShownTraceView::of(&shown),
-                || shown_text(&shown),
-            ))
+            let exit = present(json, || ShownTraceView::of(&shown), || shown_text(&shown));
+            if shown.changed.is_empty() {
+                return Ok(exit);
+            }
+            say(&format!(
+                "{} {} is not as it was recorded ({}), and no trace of it is exported: {} audit verify",
+                mark("no"),
+                shown.short,
+                shown.changed.join(", "),
+                program()
+            ));
+            Ok(exit.max(NEGATIVE))
         }
         TraceCommand::Export(args) => match export(&args, json).await {
             Ok(code) => Ok(code),
@@ -221,7 +235,8 @@ fn shown_text(shown: &ShownTrace) -> String {
         }
         if !lines.is_empty() {
             let (event, kind) = (step.event_type(), step.component_type());
-            text.push_str(&format!("{event} ({kind})\n{lines}"));
+            let words = step.words();
+            text.push_str(&format!("{event} ({kind}): {words}\n{lines}"));
         }
     }
     text
@@ -281,6 +296,9 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
         with_proof: args.with_proof,
     };
     let opened = open::open_home()?;
+    if let Some(why) = opened.own_file(&args.out) {
+        return Err(TraceExportError::Because(why));
+    }
     let key = opened.authorize().await?;
     let planned = plan(&opened, key, &request).await?;
     let unwritten = |state: &'static str| {
@@ -288,9 +306,12 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
         move |e: std::io::Error| TraceExportError::Because(format!("{place}: {e}; {state}"))
     };
     // All of it is on the disk before it is on record, and has its name only then.
-    let file = UnnamedFile::write(&args.out, planned.text.as_bytes(), MODE).map_err(unwritten(
-        "nothing was written, and nothing is on record of it",
-    ))?;
+    let state = match planned.has_proofs {
+        true => "nothing was written; that the exchange documents were opened is on record",
+        false => "nothing was written, and nothing is on record of it",
+    };
+    let file = UnnamedFile::write(&args.out, planned.text.as_bytes(), MODE);
+    let file = file.map_err(unwritten(state))?;
     let new = record(&opened, key, planned).await?;
     file.name(args.force).map_err(unwritten(
         "the export is on record, and this file was not written",
@@ -313,6 +334,18 @@ fn tell_export(new: &NewExport) {
             "left out: {} that wait for their outcome",
             counted(planned.waiting, "exchange")
         ));
+    }
+    if planned.unproven > 0 {
+        let erased = counted(planned.unproven, "exchange");
+        say(&format!(
+            "without a proof: {erased}, whose exchange documents are erased"
+        ));
+    }
+    if planned.has_proofs {
+        say(
+            "with the proof whoever gets this file reads the exchange document, too: model, ids, reasons, measures, and \
+             the hash of the auth key, at every level",
+        );
     }
     if planned.trace.level == TraceLevel::FullTraces {
         let names: Vec<String> = planned.consents.iter().map(|id| short_name(id)).collect();
@@ -364,29 +397,72 @@ fn verify(args: &TraceVerifyArgs, json: bool) -> u8 {
         Ok(checked) => checked,
         Err(why) => return could_not(&why, json),
     };
-    let has = |answer| checked.iter().any(|one| one.has(answer));
-    let exit = match (has(QuestionAnswer::No), has(QuestionAnswer::Yes)) {
-        (true, _) => NEGATIVE,
-        (false, true) => FINE,
-        (false, false) => COULD_NOT,
+    let outcome = TracesOutcome::of(&checked);
+    let exit = match outcome {
+        TracesOutcome::Wrong { .. } => NEGATIVE,
+        TracesOutcome::Hold => FINE,
+        TracesOutcome::Unchecked { .. } => COULD_NOT,
     };
     let view = || CheckedTracesView {
         traces: checked.iter().map(CheckedTraceView::of).collect(),
         exit,
     };
-    let printed = present_report(json, view, || checked_text(&checked));
+    let printed = present_report(json, view, || {
+        let rest = match args.verbose {
+            true => checked.iter().map(one_text).collect(),
+            false => checked_text(&checked),
+        };
+        format!("{}{rest}", headline(outcome, &checked))
+    });
     if exit == COULD_NOT {
-        say("nothing could be checked: say whose key it is with --key BASE64");
+        say("say whose key it is: --key BASE64, as gently trace key prints it");
     }
     exit.max(printed)
 }
 
-/// A few traces one by one; of many how often each answer came, and those with a *no*.
+/// What a check comes to, in one line.
+fn headline(outcome: TracesOutcome, checked: &[CheckedTrace]) -> String {
+    let all = counted(checked.len(), "trace");
+    match outcome {
+        TracesOutcome::Wrong { count: 1 } if checked.len() == 1 => {
+            format!("{} The trace does not hold\n", mark("no"))
+        }
+        TracesOutcome::Wrong { count } => {
+            format!("{} {count} of {all}: something does not hold\n", mark("no"))
+        }
+        TracesOutcome::Unchecked { count } => {
+            format!(
+                "{} Not checked: {count} of {all}, of which nobody knows the key\n",
+                mark("open")
+            )
+        }
+        TracesOutcome::Hold => {
+            let open = TraceQuestion::ALL.into_iter().filter(|question| {
+                checked
+                    .iter()
+                    .any(|one| one.answer(*question) != QuestionAnswer::Yes)
+            });
+            let open: Vec<String> = open.map(said).collect();
+            let rest = match open.is_empty() {
+                true => String::new(),
+                false => format!("; not checked: {}", open.join(", ")),
+            };
+            format!("{} {all}: nothing in it was changed{rest}\n", mark("yes"))
+        }
+    }
+}
+
+/// A question as screens call it.
+fn said(question: TraceQuestion) -> String {
+    question.name().replace('_', " ")
+}
+
+/// A few traces in some lines each; of many how often each answer came, and those with a *no*.
 fn checked_text(checked: &[CheckedTrace]) -> String {
     if checked.len() <= TOLD {
-        return checked.iter().map(one_text).collect();
+        return checked.iter().map(short_text).collect();
     }
-    let mut text = format!("{}\n", counted(checked.len(), "trace"));
+    let mut text = String::new();
     for question in TraceQuestion::ALL {
         let of = |answer: QuestionAnswer| {
             let is = |one: &&CheckedTrace| one.answer(question) == answer;
@@ -401,12 +477,12 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
         text.push_str(&format!(
             "{} {:12} yes {yes}, no {no}, not checked {}\n",
             mark(sign),
-            question.name().replace('_', " "),
+            said(question),
             checked.len() - yes - no
         ));
     }
     let wrong = checked.iter().filter(|one| one.has(QuestionAnswer::No));
-    let told: String = wrong.clone().take(TOLD).map(one_text).collect();
+    let told: String = wrong.clone().take(TOLD).map(short_text).collect();
     text.push_str(&told);
     match wrong.count().saturating_sub(TOLD) {
         0 => {}
@@ -417,25 +493,52 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
     text
 }
 
-/// One trace, an answer a line.
-fn one_text(one: &CheckedTrace) -> String {
+/// Its name: how screens call its exchange, where this home has that.
+fn title(one: &CheckedTrace) -> String {
     let form = match one.in_envelope {
         true => "in its envelope",
         false => "by itself",
     };
-    let mut text = format!("{} ({}, {form})\n", quiet(&one.trace_id), one.level);
-    for (question, verdict) in &one.answers {
-        let word = verdict.answer.word();
-        let sign = mark(word);
-        let name = question.name().replace('_', " ");
-        let reason = quiet(&verdict.reason);
-        let rest = match reason.is_empty() {
-            true => String::new(),
-            false => format!(": {reason}"),
-        };
-        text.push_str(&format!("{sign} {name:12} {word}{rest}\n"));
+    let id = beginning(&quiet(&one.trace_id), ID_MOST);
+    match &one.exchange {
+        Some(short) => format!("{short} ({}, {form}): {id}\n", one.level),
+        None => format!("{id} ({}, {form})\n", one.level),
     }
+}
+
+/// One trace: what holds in one line, and each other answer with its reason.
+fn short_text(one: &CheckedTrace) -> String {
+    let held: Vec<String> = one
+        .answers
+        .iter()
+        .filter(|(_, verdict)| verdict.answer == QuestionAnswer::Yes)
+        .map(|(question, _)| said(*question))
+        .collect();
+    let mut text = title(one);
+    if !held.is_empty() {
+        text.push_str(&format!("{} {}\n", mark("yes"), held.join(", ")));
+    }
+    let others = one.answers.iter();
+    let others = others.filter(|(_, verdict)| verdict.answer != QuestionAnswer::Yes);
+    text.extend(others.map(|(question, verdict)| answer_text(*question, verdict)));
     text
+}
+
+/// One trace, an answer a line.
+fn one_text(one: &CheckedTrace) -> String {
+    let answers = one.answers.iter();
+    let answers = answers.map(|(question, verdict)| answer_text(*question, verdict));
+    title(one) + &answers.collect::<String>()
+}
+
+fn answer_text(question: TraceQuestion, verdict: &QuestionVerdict) -> String {
+    let word = verdict.answer.word();
+    let reason = quiet(&verdict.reason);
+    let rest = match reason.is_empty() {
+        true => String::new(),
+        false => format!(": {reason}"),
+    };
+    format!("{} {:12} {word}{rest}\n", mark(word), said(question))
 }
 
 fn print_key(json: bool) -> Result<u8, OpenHomeError> {

@@ -19,11 +19,13 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
-use super::field::{TraceField, check_fields};
+use super::field::{TraceField, TraceStep, check_fields};
 use super::level::{Absence, TraceLevel, TraceProfile};
-use super::mapping::{TraceMapping, agent_id_hash, thought_id, trace_id};
+use super::mapping::{TraceMapping, agent_id_hash, task_id, thought_id, trace_id};
 use super::read::{TraceJsonFault, read};
-use super::signed::{SignatureAnswers, Trace, TraceAnswer, TraceFault, TraceKey, TraceMembers};
+use super::signed::{
+    SignatureAnswers, Trace, TraceAnswer, TraceFault, TraceKey, TraceMembers, UnsignedTrace,
+};
 use super::value::TraceValue;
 use crate::record::canon;
 use crate::record::canon::CanonError;
@@ -268,7 +270,7 @@ impl Envelope {
         if Hash32::digest(&trace.signed_bytes()) != head.sha256 {
             return Err("sha256 is not that of what the trace signs".into());
         }
-        let asked_at: Option<Seconds> = trace.started_at.parse().ok();
+        let (asked_at, ended_at) = (second(&trace.started_at), second(&trace.completed_at));
         let id = asked_at.map(|at| trace_id(head.exchange, at));
         // What is asked for stands in the same place in either profile.
         let field = |field: TraceField| field.find(TraceProfile::SevenComponents, trace);
@@ -278,6 +280,12 @@ impl Envelope {
             (trace.thought_id == thought_id(head.exchange), "exchange"),
             (Some(&trace.trace_id) == id.as_ref(), "trace_id"),
             (trace.agent_id_hash == agent_id_hash(&head.origin), "origin"),
+            (asked_at.is_some() && ended_at >= asked_at, "times"),
+            (has_times_of(trace), "the times of its components"),
+            (
+                trace.task_id.as_deref().is_none_or(is_task_id),
+                "task_id, which is no thread's",
+            ),
             (
                 field(TraceField::AuditEntryHash) == Some(&line),
                 "prompt_line",
@@ -332,6 +340,33 @@ impl Envelope {
             _ => TraceAnswer::NotChecked("it shows no texts"),
         }
     }
+}
+
+/// A time as gently spells it, and in no other way.
+fn second(text: &str) -> Option<Seconds> {
+    let time: Seconds = text.parse().ok()?;
+    (time.to_string() == text).then_some(time)
+}
+
+/// Whether each component has the time of its step: the prompt's, or the outcome's.
+fn has_times_of(trace: &UnsignedTrace) -> bool {
+    let mut components = trace.components.iter();
+    components.all(|component| {
+        let mut steps = TraceStep::ALL.into_iter();
+        let step = steps.find(|step| step.event_type() == component.event_type);
+        let is_after = step.is_some_and(TraceStep::is_after_outcome);
+        let time = match is_after {
+            true => &trace.completed_at,
+            false => &trace.started_at,
+        };
+        component.timestamp == *time
+    })
+}
+
+/// Whether a text is `task_` and the id of a thread.
+fn is_task_id(text: &str) -> bool {
+    let id = text.split_once('_').and_then(|(_, id)| id.parse().ok());
+    id.is_some_and(|id: Uuid| task_id(id) == text)
 }
 
 /// The head in a line that ends with a signature and a trace, all spelled as a writer spells them.

@@ -96,6 +96,8 @@ pub enum TraceEnd {
     Answered,
     /// With an answer that is withheld.
     Withheld,
+    /// With an answer; whether it was withheld, nothing here says any more.
+    AnswerUnknown,
     /// With a denial by policy.
     Denied,
     /// Nothing could be compiled, so that no model was called.
@@ -121,24 +123,42 @@ impl TraceEnd {
     /// The action that was selected, in the document's words.
     pub const fn action(self) -> &'static str {
         match self {
-            TraceEnd::Answered | TraceEnd::Withheld | TraceEnd::Failed => "SPEAK",
+            TraceEnd::Answered
+            | TraceEnd::Withheld
+            | TraceEnd::AnswerUnknown
+            | TraceEnd::Failed => "SPEAK",
             TraceEnd::Denied => "REJECT",
             TraceEnd::NotCompiled => "DEFER",
         }
     }
 
     /// Whether what was selected took place.
-    pub const fn took_place(self) -> bool {
+    pub const fn took_place(self) -> Known<bool> {
         match self {
-            TraceEnd::Answered | TraceEnd::Denied | TraceEnd::NotCompiled => true,
-            TraceEnd::Withheld | TraceEnd::Failed => false,
+            TraceEnd::Answered | TraceEnd::Denied | TraceEnd::NotCompiled => Ok(true),
+            TraceEnd::Withheld | TraceEnd::Failed => Ok(false),
+            TraceEnd::AnswerUnknown => Err(Absence::Erased),
+        }
+    }
+
+    /// Whether an answer is withheld.
+    pub const fn is_withheld(self) -> Known<bool> {
+        match self {
+            TraceEnd::Withheld => Ok(true),
+            TraceEnd::AnswerUnknown => Err(Absence::Erased),
+            TraceEnd::Answered | TraceEnd::Denied | TraceEnd::NotCompiled | TraceEnd::Failed => {
+                Ok(false)
+            }
         }
     }
 
     /// Whether a model was to be called.
     pub const fn asked_model(self) -> bool {
         match self {
-            TraceEnd::Answered | TraceEnd::Withheld | TraceEnd::Failed => true,
+            TraceEnd::Answered
+            | TraceEnd::Withheld
+            | TraceEnd::AnswerUnknown
+            | TraceEnd::Failed => true,
             TraceEnd::Denied | TraceEnd::NotCompiled => false,
         }
     }
@@ -242,9 +262,16 @@ mod tests {
         ] {
             let found = TraceEnd::of(outcome, compiled, withheld).unwrap();
             assert_eq!(found, end);
-            assert_eq!((found.action(), found.took_place()), (action, took_place));
+            assert_eq!(
+                (found.action(), found.took_place()),
+                (action, Ok(took_place))
+            );
+            assert_eq!(found.is_withheld(), Ok(end == TraceEnd::Withheld));
         }
         assert_eq!(TraceEnd::of("abandoned", true, false), None);
+        let unknown = TraceEnd::AnswerUnknown;
+        assert_eq!(unknown.took_place(), Err(Absence::Erased));
+        assert_eq!(unknown.is_withheld(), Err(Absence::Erased));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::level::{Absence, TraceLevel, TraceProfile};
 use super::signed::{TraceComponent, UnsignedTrace};
 use super::value::TraceValue;
+use crate::record::hash::Hash32;
 
 /// The seven steps of a turn, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +65,19 @@ impl TraceStep {
         }
     }
 
+    /// What it tells, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            TraceStep::ThoughtStart => "what was asked",
+            TraceStep::SnapshotAndContext => "what was looked at",
+            TraceStep::DmaResults => "what speaks against it",
+            TraceStep::IdmaResult => "how far apart the sources were",
+            TraceStep::AspdmaResult => "what was decided",
+            TraceStep::ConscienceResult => "how the answer was judged",
+            TraceStep::ActionResult => "what came of it",
+        }
+    }
+
     /// Whether its time is that of the outcome; else it is the prompt's.
     pub const fn is_after_outcome(self) -> bool {
         matches!(self, TraceStep::ConscienceResult | TraceStep::ActionResult)
@@ -81,6 +95,10 @@ pub enum FieldForm {
     Fraction,
     /// A text.
     Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A SHA-256 in 64 lower-case digits.
+    Hash,
     /// A list of texts.
     Names,
     /// An object.
@@ -96,6 +114,8 @@ impl FieldForm {
             }
             (FieldForm::Fraction, TraceValue::Number(number)) => !number.is_integer(),
             (FieldForm::Text, TraceValue::Text(_)) => true,
+            (FieldForm::Word(words), TraceValue::Text(word)) => words.contains(&word.as_str()),
+            (FieldForm::Hash, TraceValue::Text(hash)) => hash.parse::<Hash32>().is_ok(),
             (FieldForm::Names, TraceValue::List(items)) => {
                 items.iter().all(|item| matches!(item, TraceValue::Text(_)))
             }
@@ -110,6 +130,8 @@ impl FieldForm {
             FieldForm::Count => "a whole number",
             FieldForm::Fraction => "a fraction",
             FieldForm::Text => "a text",
+            FieldForm::Word(_) => "one of the words of this field",
+            FieldForm::Hash => "a SHA-256 in 64 digits",
             FieldForm::Names => "a list of texts",
             FieldForm::Object => "an object",
         }
@@ -129,9 +151,18 @@ pub struct FieldRow {
     pub form: FieldForm,
 }
 
+/// Words of `thought_type`.
+const TYPES: &[&str] = &["seed", "follow_up"];
+/// Words of `cognitive_state`.
+const STATES: &[&str] = &["work"];
+/// Words of `phase`.
+const PHASES: &[&str] = &["chaos", "rigidity", "healthy"];
+/// Words of `selected_action` and `action_executed`.
+const ACTIONS: &[&str] = &["SPEAK", "REJECT", "DEFER"];
+
 /// Makes the enum of fields, their list and their rows from one table.
 macro_rules! fields {
-    ($($(#[$doc:meta])+ $field:ident $step:ident $name:literal $level:ident $form:ident;)+) => {
+    ($($(#[$doc:meta])+ $field:ident $step:ident $name:literal $level:ident $form:ident $(($words:ident))?;)+) => {
         /// A field of a trace.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum TraceField {
@@ -149,7 +180,7 @@ macro_rules! fields {
                         step: TraceStep::$step,
                         name: $name,
                         level: TraceLevel::$level,
-                        form: FieldForm::$form,
+                        form: FieldForm::$form $(($words))?,
                     },)+
                 }
             }
@@ -165,12 +196,12 @@ fields! {
     /// No question is more urgent than another here.
     TaskPriority ThoughtStart "task_priority" Generic Count;
     /// `seed` or `follow_up`.
-    ThoughtType ThoughtStart "thought_type" Detailed Text;
+    ThoughtType ThoughtStart "thought_type" Detailed Word(TYPES);
     /// The question's first 500 characters.
     ThoughtContent ThoughtStart "thought_content" FullTraces Text;
 
     /// Always `work`.
-    CognitiveState SnapshotAndContext "cognitive_state" Generic Text;
+    CognitiveState SnapshotAndContext "cognitive_state" Generic Word(STATES);
     /// Tools that showed values.
     ActiveServices SnapshotAndContext "active_services" Detailed Names;
     /// What each tool came to.
@@ -194,14 +225,14 @@ fields! {
     /// The share of pairs of sources that are of one origin.
     CorrelationRisk IdmaResult "correlation_risk" Generic Fraction;
     /// `chaos`, `rigidity` or `healthy`.
-    Phase IdmaResult "phase" Generic Text;
+    Phase IdmaResult "phase" Generic Word(PHASES);
     /// Whether the sources are few, or too much alike.
     FragilityFlag IdmaResult "fragility_flag" Generic Flag;
     /// Kinds of sources with their counts.
     SourcesIdentified IdmaResult "sources_identified" Detailed Names;
 
     /// `SPEAK`, `REJECT` or `DEFER`.
-    SelectedAction AspdmaResult "selected_action" Generic Text;
+    SelectedAction AspdmaResult "selected_action" Generic Word(ACTIONS);
     /// Nobody measures how sure a selection is.
     SelectionConfidence AspdmaResult "selection_confidence" Generic Fraction;
     /// Always false: no turn makes another.
@@ -254,16 +285,16 @@ fields! {
     TokensInput ActionResult "tokens_input" Generic Count;
     /// As the model's server reported.
     TokensOutput ActionResult "tokens_output" Generic Count;
-    /// Of both.
+    /// Input and output tokens together.
     TokensTotal ActionResult "tokens_total" Generic Count;
-    /// Of US dollars.
+    /// Cost in hundredths of a US dollar.
     CostCents ActionResult "cost_cents" Generic Fraction;
     /// HASH of the prompt's line.
-    AuditEntryHash ActionResult "audit_entry_hash" Generic Text;
+    AuditEntryHash ActionResult "audit_entry_hash" Generic Hash;
     /// Number of the prompt's line, from 1.
     AuditSequenceNumber ActionResult "audit_sequence_number" Generic Count;
     /// What was selected, if it took place.
-    ActionExecuted ActionResult "action_executed" Detailed Text;
+    ActionExecuted ActionResult "action_executed" Detailed Word(ACTIONS);
     /// Models that were asked.
     ModelsUsed ActionResult "models_used" Detailed Names;
     /// The answer, as `content`.
@@ -305,6 +336,21 @@ impl FieldPlace {
         }
     }
 
+    /// Takes away what stands there, with the object that it was alone in; whether something did.
+    fn take(self, data: &mut BTreeMap<String, TraceValue>) -> bool {
+        let Some(object) = self.object else {
+            return data.remove(self.key).is_some();
+        };
+        let Some(TraceValue::Map(entries)) = data.get_mut(object) else {
+            return false;
+        };
+        let taken = entries.remove(self.key).is_some();
+        if entries.is_empty() {
+            data.remove(object);
+        }
+        taken
+    }
+
     /// Puts a value there.
     pub(super) fn put(self, data: &mut BTreeMap<String, TraceValue>, value: TraceValue) {
         let Some(object) = self.object else {
@@ -327,6 +373,18 @@ impl TraceField {
         let mut components = trace.components.iter();
         let component = components.find(|component| component.event_type == event)?;
         place.find(&component.data)
+    }
+
+    /// Takes it out of a trace, with the component that it was alone in; whether it was there.
+    pub fn take(self, profile: TraceProfile, trace: &mut UnsignedTrace) -> bool {
+        let place = self.place(profile);
+        let event = place.step.event_type();
+        let is_it = |component: &&mut TraceComponent| component.event_type == event;
+        let component = trace.components.iter_mut().find(is_it);
+        let taken = component.is_some_and(|component| place.take(&mut component.data));
+        let is_filled = |component: &TraceComponent| !component.data.is_empty();
+        trace.components.retain(is_filled);
+        taken
     }
 
     /// Where it stands in a profile.

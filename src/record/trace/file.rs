@@ -40,7 +40,7 @@ pub enum TraceFileFault {
     Trace {
         /// Where it begins, from 1.
         line: usize,
-        /// What it is not.
+        /// Why it is none.
         fault: TraceFault,
     },
     /// Something on a line is no envelope.
@@ -48,7 +48,7 @@ pub enum TraceFileFault {
     Envelope {
         /// Which line, from 1.
         line: usize,
-        /// What it is not.
+        /// Why it is none.
         fault: EnvelopeFault,
     },
 }
@@ -173,27 +173,49 @@ impl TraceText<'_> {
     }
 }
 
-/// The documents of a file, which nobody has read yet: the whole is one, or each line is.
-pub fn texts_of(bytes: &[u8]) -> Result<Vec<TraceText<'_>>, TraceFileFault> {
+/// The documents of a file, one after the other; nobody has read them yet.
+#[derive(Clone, Debug)]
+pub struct TraceTexts<'a> {
+    left: &'a [u8],
+    line: usize,
+    by_line: bool,
+}
+
+/// The documents of a file: the whole is one, or each line is.
+pub fn texts_of(bytes: &[u8]) -> Result<TraceTexts<'_>, TraceFileFault> {
     if bytes.len() > MAX_TRACE_FILE {
         let actual = bytes.len();
         return Err(TraceFileFault::TooLarge { actual });
     }
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
-    let is_blank = |text: &TraceText<'_>| text.bytes.iter().all(u8::is_ascii_whitespace);
-    // A document that ends on its first line is one of many; else it goes on over all of them.
-    let by_line = lines.first().is_some_and(|line| read(line).is_ok());
-    let texts: Vec<TraceText<'_>> = match by_line {
-        true => (1..)
-            .zip(lines)
-            .map(|(line, bytes)| TraceText { line, bytes })
-            .filter(|text| !is_blank(text))
-            .collect(),
-        false => vec![TraceText { line: 1, bytes }],
+    let lines = TraceTexts {
+        left: bytes,
+        line: 1,
+        by_line: true,
     };
-    match texts.iter().all(is_blank) {
-        true => Err(TraceFileFault::Nothing),
-        false => Ok(texts),
+    let first = lines.clone().next().ok_or(TraceFileFault::Nothing)?;
+    // A document that ends on its first line is one of many; else it goes on over all of them.
+    Ok(TraceTexts {
+        by_line: read(first.bytes).is_ok(),
+        ..lines
+    })
+}
+
+impl<'a> Iterator for TraceTexts<'a> {
+    type Item = TraceText<'a>;
+
+    fn next(&mut self) -> Option<TraceText<'a>> {
+        while !self.left.is_empty() {
+            let end = self.left.iter().position(|b| *b == b'\n' && self.by_line);
+            let (bytes, left) = self
+                .left
+                .split_at(end.map_or(self.left.len(), |end| end + 1));
+            let line = self.line;
+            (self.left, self.line) = (left, line + 1);
+            if !bytes.iter().all(u8::is_ascii_whitespace) {
+                return Some(TraceText { line, bytes });
+            }
+        }
+        None
     }
 }
 

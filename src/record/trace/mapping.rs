@@ -129,6 +129,11 @@ pub fn thought_id(exchange: Uuid) -> String {
     format!("th_{exchange}")
 }
 
+/// `task_` and the thread's id.
+pub fn task_id(thread: Uuid) -> String {
+    format!("task_{thread}")
+}
+
 /// `trace-`, the thought's id and the digits of a time.
 pub fn trace_id(exchange: Uuid, asked_at: Seconds) -> String {
     let digits: String = asked_at
@@ -172,7 +177,7 @@ fn build(facts: &TraceFacts, request: TraceRequest) -> Result<BuiltTrace, TraceF
         completed_at: facts.answered_at.to_string(),
         components: steps.into_iter().map(component).collect(),
         started_at: facts.asked_at.to_string(),
-        task_id: facts.thread.ok().map(|thread| format!("task_{thread}")),
+        task_id: facts.thread.ok().map(task_id),
         thought_id: thought_id(facts.exchange),
         trace_id: trace_id(facts.exchange, facts.asked_at),
         trace_level: request.level,
@@ -218,8 +223,8 @@ fn value_of(
         F::ActionRationale => text(facts.rationale()),
         F::AspdmaPrompt => shown(&facts.texts.compiled_prompt).and_then(text),
         F::ConsciencePassed => facts.conscience_passed(),
-        F::ActionWasOverridden => flag(facts.end == TraceEnd::Withheld),
-        F::FacultiesSkipped => flag(!facts.is_judged()),
+        F::ActionWasOverridden => facts.end.is_withheld().and_then(flag),
+        F::FacultiesSkipped => facts.is_judged().and_then(|is_judged| flag(!is_judged)),
         F::CoherencePassed => {
             facts.passed(|check| COHERENCE.contains(&check.name.as_str()) || check.class() == SHAPE)
         }
@@ -238,7 +243,7 @@ fn value_of(
         | F::HumilityCertainty => Err(Absence::NotMeasured),
         F::VetoAffectedValues => facts.checks().and_then(affected_values),
         F::HumilityUncertainties => shown_list(&facts.unknowns).and_then(names),
-        F::ExecutionSuccess => flag(facts.end.took_place()),
+        F::ExecutionSuccess => facts.end.took_place().and_then(flag),
         F::ExecutionTimeMs => facts.model_ms.and_then(count),
         F::TokensInput => facts.tokens_input.and_then(count),
         F::TokensOutput => facts.tokens_output.and_then(count),
@@ -247,8 +252,9 @@ fn value_of(
         F::AuditEntryHash => text(facts.prompt_line.to_string()),
         F::AuditSequenceNumber => count(facts.prompt_number),
         F::ActionExecuted => match facts.end.took_place() {
-            true => text(facts.end.action()),
-            false => Err(Absence::NoSuchThing),
+            Ok(true) => text(facts.end.action()),
+            Ok(false) => Err(Absence::NoSuchThing),
+            Err(absence) => Err(absence),
         },
         F::ModelsUsed => match facts.end.asked_model() {
             true => names([facts.model.as_str()]),
@@ -274,9 +280,14 @@ impl TraceFacts {
     }
 
     /// Whether an answer was judged, also where single checks were not on record yet.
-    fn is_judged(&self) -> bool {
-        let has_answer = matches!(self.end, TraceEnd::Answered | TraceEnd::Withheld);
-        has_answer && self.checks().err() != Some(Absence::NoJudgement)
+    fn is_judged(&self) -> Known<bool> {
+        match self.end {
+            TraceEnd::Answered | TraceEnd::Withheld => {
+                Ok(self.checks().err() != Some(Absence::NoJudgement))
+            }
+            TraceEnd::AnswerUnknown => Err(Absence::Erased),
+            TraceEnd::Denied | TraceEnd::NotCompiled | TraceEnd::Failed => Ok(false),
+        }
     }
 
     fn has_conflicts(&self) -> Known<bool> {
@@ -332,7 +343,7 @@ impl TraceFacts {
 
     /// The answer; one that is withheld only where that is asked for, as nothing was executed.
     fn parameters(&self, request: TraceRequest) -> Known<TraceValue> {
-        if self.end == TraceEnd::Withheld && !request.withheld_too {
+        if self.end.is_withheld()? && !request.withheld_too {
             return Err(Absence::NoSuchThing);
         }
         let content = shown(&self.texts.answer).and_then(text)?;

@@ -13,6 +13,8 @@ pub const MAX_TRACE_FILE: usize = 64 << 20;
 /// Most values in one document: what a small file unfolds to in memory hangs on these. A batch of
 /// ten thousand traces has some nine hundred thousand.
 const MAX_VALUES: usize = 2 << 20;
+/// Most objects among them: an object of one small entry takes a hundred times its bytes in memory.
+const MAX_OBJECTS: usize = 1 << 19;
 /// How deep values may lie in one another.
 const MAX_DEPTH: usize = 64;
 /// Most digits of an integer: Python's own limit, above which it reads none.
@@ -84,6 +86,7 @@ pub fn read(bytes: &[u8]) -> Result<TraceValue, TraceJsonFault> {
         left: text,
         whole: text.len(),
         values: 0,
+        objects: 0,
     };
     let value = reader.value(0)?;
     reader.skip_space();
@@ -98,6 +101,7 @@ struct JsonReader<'a> {
     left: &'a str,
     whole: usize,
     values: usize,
+    objects: usize,
 }
 
 impl<'a> JsonReader<'a> {
@@ -203,6 +207,10 @@ impl<'a> JsonReader<'a> {
     }
 
     fn map(&mut self, depth: usize) -> Result<TraceValue, TraceJsonFault> {
+        self.objects += 1;
+        if self.objects > MAX_OBJECTS {
+            return Err(TraceJsonFault::TooMuch { at: self.at() });
+        }
         let mut entries = BTreeMap::new();
         self.take(1)?;
         self.skip_space();

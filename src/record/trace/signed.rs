@@ -50,6 +50,9 @@ pub enum TraceFault {
         /// How many characters it has.
         actual: usize,
     },
+    /// As long as one, and not base64url of 64 bytes as an encoder spells it.
+    #[error("signature: these 86 characters are no base64url of 64 bytes, as an encoder spells it")]
+    SignatureSpelling,
     /// Something empty in what is to be signed, which signer and verifier of the other project strip
     /// differently.
     #[error("{path} is empty (null, \"\", [] or {{}}); such a trace can't be signed")]
@@ -473,8 +476,9 @@ fn parse_signature(text: &str) -> Result<Signature, TraceFault> {
     if text.len() != SIGNATURE_DIGITS {
         return Err(fault());
     }
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault())?;
-    let bytes = <[u8; 64]>::try_from(bytes).map_err(|_| fault())?;
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok();
+    let bytes = bytes.and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
+    let bytes = bytes.ok_or(TraceFault::SignatureSpelling)?;
     Ok(Signature::from_bytes(bytes))
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::envelope::{CommittedTrace, Envelope, EnvelopeHead, EnvelopeKind};
 use super::facts::{ReplyCheck, ToolLook, TraceEnd, TraceFacts, TraceTexts};
 use super::field::{FieldFault, TraceField, TraceStep, check_fields};
-use super::file::{TraceBatch, TraceDocument, TraceFileFault, TraceText, texts_of};
+use super::file::{TraceBatch, TraceDocument, TraceFileFault, texts_of};
 use super::level::{Absence, TraceLevel, TraceProfile};
 use super::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use super::read::{MAX_TRACE_FILE, read};

@@ -30,6 +30,8 @@ pub struct ConsentView {
     pub withdrawn_at: Option<String>,
     /// Ids of the exports under it, oldest first: they can't be called back.
     pub exports: Vec<String>,
+    /// Ids of exports whose words are erased, so that nothing says under which consent they were.
+    pub untold: Vec<String>,
 }
 
 impl ConsentView {
@@ -53,6 +55,7 @@ impl ConsentView {
                 .and_then(|withdrawn| withdrawn.at)
                 .map(|at| at.to_string()),
             exports: listed.exports.clone(),
+            untold: listed.untold.clone(),
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct CheckedTracesView {
 pub struct CheckedTraceView {
     /// As it names itself.
     pub trace_id: String,
+    /// What screens call its exchange; null where this home does not have it.
+    pub exchange: Option<String>,
     /// `generic`, `detailed` or `full_traces`.
     pub trace_level: &'static str,
     /// The key that it names.
@@ -80,6 +82,7 @@ impl CheckedTraceView {
         });
         CheckedTraceView {
             trace_id: checked.trace_id.clone(),
+            exchange: checked.exchange.clone(),
             trace_level: checked.level.name(),
             signature_key_id: checked.key_id.clone(),
             in_envelope: checked.in_envelope,
@@ -100,6 +103,8 @@ pub struct ShownTraceView {
     pub profile: &'static str,
     /// By the place of a field, why it is absent.
     pub absent: BTreeMap<String, Absence>,
+    /// What of the exchange is not as it was recorded, so that its trace is not exported.
+    pub changed: Vec<&'static str>,
     /// Its components, as they would be signed.
     pub components: Vec<TraceComponentView>,
     /// As it would name itself.
@@ -146,6 +151,7 @@ impl ShownTraceView {
             mapping: shown.mapping.name(),
             profile: shown.request.profile.name(),
             absent: shown.built.absent.clone(),
+            changed: shown.changed.clone(),
             components: components.collect(),
             trace_id: trace.trace_id,
             thought_id: trace.thought_id,

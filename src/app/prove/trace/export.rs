@@ -6,13 +6,13 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TurnTrace};
+use crate::audit::trace_facts::{TraceFactsReader, TurnTrace};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
-use crate::record::ledger::consent::{Consent, ConsentGap, ConsentNeed};
+use crate::record::ledger::consent::{Consent, ConsentNeed};
 use crate::record::ledger::documents::Format;
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::opening::OpeningFile;
-use crate::record::ledger::short_name::short_name;
 use crate::record::signature::Signature;
 use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead, EnvelopeKind};
@@ -23,18 +23,16 @@ use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{Trace, TraceAnswer, TraceKey};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::{ReadStore, StoreError};
+use crate::store::{ArtifactFilter, ReadStore, Store, StoreError};
 
+use super::consent_cover::{cover, still_covered};
 use super::key::own_signer;
-use super::on_all_cores;
 use super::select::{TraceSelection, select};
+use super::{FEW, on_all_cores, shared_out};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::app::prove::consent::consents;
-use crate::app::prove::opening::{OpenTextsError, OpeningRequest, TurnText, open_texts};
-
-/// So many exchanges without a consent are named; the others are counted.
-const NAMED: usize = 3;
+use crate::app::look::show::changed;
+use crate::app::prove::opening::{self, OpenTextsError, OpeningRequest, TurnText, open_planned};
 
 /// What the file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +147,10 @@ pub struct PlannedExport {
     pub exchanges: Vec<Uuid>,
     /// How many of what was selected wait for their outcome, and are left out.
     pub waiting: u64,
+    /// How many are erased, so that no proof of theirs is in the file, where proofs were asked for.
+    pub unproven: u64,
+    /// Whether there are proofs in the file; that those documents were opened is on record then.
+    pub has_proofs: bool,
     /// Ids of the consents under which texts are shown.
     pub consents: Vec<String>,
     /// How many of the traces hold a word of a question or an answer: what is erased or was not kept
@@ -160,6 +162,8 @@ pub struct PlannedExport {
     pub trace: TraceRequest,
     /// What each consent has to cover still when it is recorded.
     needs: Vec<(String, ConsentNeed)>,
+    /// How many lines the log had before anything was read.
+    seen_lines: u64,
 }
 
 /// An export that is on record.
@@ -227,12 +231,13 @@ fn signed(signer: &Signer, bytes: &[u8]) -> Result<Signature, UnmadeTrace> {
 /// One turn whose trace is exported.
 struct ExportTurn {
     turn: Box<TurnTrace>,
+    /// The consent to show its texts, where they are shown.
     consent: Option<Consent>,
     proof: Option<OpeningFile>,
 }
 
 /// How screens call an exchange; looked up where it is said, which is where something is wrong.
-fn name_of(store: &ReadStore, exchange: Uuid) -> String {
+pub(super) fn name_of(store: &ReadStore, exchange: Uuid) -> String {
     let short = find::short_id_of(store, exchange).ok().flatten();
     short.unwrap_or_else(|| exchange.to_string())
 }
@@ -242,7 +247,7 @@ fn name_of(store: &ReadStore, exchange: Uuid) -> String {
 /// With `with_proof` it is on record before this returns that the exchange documents are opened.
 ///
 /// # Errors
-/// Nothing is exported of anything, if something can't be.
+/// Nothing is exported of anything, if something can't be, or is another than what was recorded.
 pub async fn plan(
     opened: &OpenHome,
     key: Hash32,
@@ -252,28 +257,34 @@ pub async fn plan(
         return because("--with-proof is for envelopes: a trace by itself has no place for it");
     }
     let now = open::clock()?;
+    let seen_lines = opened.store.head()?.lines;
     let found = select(&opened.store, &request.selection, now)?;
     let signer = open::signer(&opened.home, &opened.config)?;
     let keys = ExportKeys::of(opened, &signer)?;
-    let mut turns = turns(opened, request, &found.exchanges, now)?;
-    if request.with_proof {
-        for one in &mut turns {
-            one.proof = Some(proof(opened, key, &one.turn).await?);
+    let mut turns = turns(opened, request.trace.level, &found.exchanges)?;
+    let mut needs = Vec::new();
+    if request.trace.level == TraceLevel::FullTraces {
+        let of = turns.iter().map(|one| &*one.turn);
+        let found = cover(&opened.store, of, now)?;
+        for (one, covered) in turns.iter_mut().zip(found) {
+            one.consent = Some(covered.consent);
+            needs.extend(covered.needs);
         }
     }
+    let unproven = match request.with_proof {
+        true => prove(opened, key, &mut turns, request.selection.is_named()).await?,
+        false => 0,
+    };
     let origin = &opened.genesis.origin;
     let parts = on_all_cores(&turns, |one| part(origin, request, &keys, one));
     let mut lines = ExportLines::new(request.form, request.trace.level, now);
-    let (mut needs, mut worded) = (Vec::new(), 0);
+    let mut worded = 0;
     for (one, part) in turns.iter().zip(parts) {
         let exchange = one.turn.facts.exchange;
         let part = part.map_err(|unmade| unmade.of(&name_of(&opened.store, exchange)))?;
         lines.take(part)?;
-        if let Some(consent) = &one.consent {
-            needs.push((consent.id.clone(), need_of(&one.turn, request.trace.level)));
-            let texts = &one.turn.facts.texts;
-            worded += u64::from(texts.question.is_ok() || texts.answer.is_ok());
-        }
+        let texts = &one.turn.facts.texts;
+        worded += u64::from(texts.question.is_ok() || texts.answer.is_ok());
     }
     let text = lines.finish()?;
     let consents: BTreeSet<String> = needs.iter().map(|(id, _)| id.clone()).collect();
@@ -282,109 +293,111 @@ pub async fn plan(
         text,
         exchanges: found.exchanges,
         waiting: found.waiting,
+        unproven,
+        has_proofs: turns.iter().any(|one| one.proof.is_some()),
         consents: consents.into_iter().collect(),
         worded,
         key_id: keys.own_key.id().to_owned(),
         trace: request.trace,
         needs,
+        seen_lines,
     })
 }
 
-/// What a consent has to cover for the trace of a turn.
-pub(super) fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
-    ConsentNeed {
-        exchange: turn.facts.exchange,
-        thread: turn.facts.thread.ok(),
-        asked_by: turn.auth_key,
-        prompt_line: turn.facts.prompt_number.saturating_sub(1),
-        level,
-    }
-}
-
-/// The turns with their facts; where texts are shown, each under its consent.
+/// The turns with their facts, each as it was recorded.
+///
+/// # Errors
+/// One that is another than what was recorded: nobody signs that it took place so.
 fn turns(
     opened: &OpenHome,
-    request: &ExportRequest,
+    level: TraceLevel,
     exchanges: &[Uuid],
-    now: Seconds,
 ) -> Result<Vec<ExportTurn>, TraceExportError> {
-    let (store, level) = (&opened.store, request.trace.level);
-    let reader = TraceFactsReader::new(store)?;
-    let given = consents(store)?;
-    let (mut turns, mut uncovered) = (Vec::with_capacity(exchanges.len()), Vec::new());
-    let mut wanting = Vec::new();
-    for exchange in exchanges {
-        let short = || name_of(store, *exchange);
-        let TraceLookup::Found(turn) = reader.facts_of(*exchange, level)? else {
-            return because(format!("{} has no outcome any more; say it again", short()));
-        };
-        let mut consent = None;
-        if level == TraceLevel::FullTraces {
-            match given.covering(need_of(&turn, level), now) {
-                Ok(found) => consent = Some(found.clone()),
-                Err(gaps) => {
-                    uncovered.push(gap_words(&short(), &gaps));
-                    wanting.push(turn.facts.thread.ok());
-                }
-            }
-        }
-        turns.push(ExportTurn {
-            turn,
-            consent,
-            proof: None,
-        });
-    }
-    if uncovered.is_empty() {
-        return Ok(turns);
-    }
-    let (count, of) = (uncovered.len(), exchanges.len());
-    let rest = match count.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; {more} more"),
+    let read = |store: &Store, exchanges: &[Uuid]| -> Result<Vec<ExportTurn>, TraceExportError> {
+        let reader = TraceFactsReader::new(store)?;
+        let turn = |exchange: &Uuid| recorded_turn(store, &reader, *exchange, level);
+        exchanges.iter().map(turn).collect()
     };
-    uncovered.truncate(NAMED);
-    let narrowest = match (exchanges, wanting.as_slice()) {
-        ([one], _) => format!("--exchange {}", name_of(store, *one)),
-        (_, [Some(first), rest @ ..]) if rest.iter().all(|other| *other == Some(*first)) => {
-            format!("--thread {} --past", find::short_thread(store, *first)?)
-        }
-        _ => "--past".to_owned(),
-    };
-    Err(TraceExportError::NoConsent(format!(
-        "full_traces shows texts, and no consent in force covers {count} of {of}: {}{rest}. Nothing was written. \
-         gently consent give --purpose \"…\" {narrowest}, or --level detailed, which shows none",
-        uncovered.join("; ")
-    )))
+    if exchanges.len() <= FEW {
+        return read(&opened.store, exchanges);
+    }
+    let home = &opened.home;
+    let read_all = |share: &[Uuid]| read(&open::store(home)?, share);
+    let shares = shared_out(exchanges, read_all).into_iter();
+    let turns = shares.collect::<Result<Vec<_>, _>>()?;
+    Ok(turns.into_iter().flatten().collect())
 }
 
-/// `81bb5b35/16 (consent-1: it is withdrawn)`
-fn gap_words(short: &str, gaps: &[(&Consent, ConsentGap)]) -> String {
-    match gaps.first() {
-        None => format!("{short} (there is none)"),
-        Some((consent, gap)) => {
-            format!("{short} ({}: {})", short_name(&consent.id), gap.words())
-        }
+fn recorded_turn(
+    store: &Store,
+    reader: &TraceFactsReader<'_>,
+    exchange: Uuid,
+    level: TraceLevel,
+) -> Result<ExportTurn, TraceExportError> {
+    let row = store.exchange(exchange)?;
+    let turn = row.as_ref().map(|row| reader.facts_of_row(row, level));
+    let (Some(row), Some(turn)) = (row, turn.transpose()?.flatten()) else {
+        let short = name_of(store, exchange);
+        return because(format!("{short} has no outcome any more; say it again"));
+    };
+    let changed = changed(store, &row)?;
+    if !changed.is_empty() {
+        return Err(TraceExportError::Broken(OpenHomeError::Refused(format!(
+            "{} is another in gently.db than what was recorded ({}), and no trace is made of that; what differs says: \
+             gently audit verify",
+            name_of(store, exchange),
+            changed.join(", ")
+        ))));
     }
+    Ok(ExportTurn {
+        turn: Box::new(turn),
+        consent: None,
+        proof: None,
+    })
 }
 
-/// The opening of the exchange document, which is on record.
-async fn proof(
+/// Puts the opening of its exchange document into each turn; all of them are on record then. Gives how
+/// many have none: of several turns, those that are erased stay without.
+///
+/// # Errors
+/// One that can't be opened, before anything is on record.
+async fn prove(
     opened: &OpenHome,
     key: Hash32,
-    turn: &TurnTrace,
-) -> Result<OpeningFile, TraceExportError> {
-    let request = OpeningRequest {
-        session: Some(turn.facts.exchange.to_string()),
-        texts: vec![TurnText::Exchange],
-        ..OpeningRequest::default()
-    };
-    match open_texts(opened, key, &request).await {
-        Ok(opening) => Ok(opening.file),
-        Err(OpenTextsError::Because(why)) => because(format!(
-            "there is no proof for {}: {why}. Without --with-proof its trace can be exported",
-            name_of(&opened.store, turn.facts.exchange)
+    turns: &mut [ExportTurn],
+    is_named: bool,
+) -> Result<u64, TraceExportError> {
+    let mut planned = Vec::new();
+    for (n, one) in turns.iter().enumerate() {
+        if one.turn.is_gone && !is_named {
+            continue;
+        }
+        let exchange = one.turn.facts.exchange;
+        let request = OpeningRequest {
+            session: Some(exchange.to_string()),
+            texts: vec![TurnText::Exchange],
+            ..OpeningRequest::default()
+        };
+        let unproven = |error| unproven(&opened.store, exchange, error);
+        planned.push((n, opening::plan(opened, &request).map_err(unproven)?));
+    }
+    let without = turns.len() - planned.len();
+    for (n, planned) in planned {
+        let exchange = turns[n].turn.facts.exchange;
+        let unproven = |error| unproven(&opened.store, exchange, error);
+        let opening = open_planned(opened, key, planned).await.map_err(unproven)?;
+        turns[n].proof = Some(opening.file);
+    }
+    Ok(without as u64)
+}
+
+fn unproven(store: &ReadStore, exchange: Uuid, error: OpenTextsError) -> TraceExportError {
+    match error {
+        OpenTextsError::Because(why) => TraceExportError::Because(format!(
+            "there is no proof for {}: {why}",
+            name_of(store, exchange)
         )),
-        Err(OpenTextsError::Broken(error)) => Err(TraceExportError::Broken(error)),
+        OpenTextsError::Broken(error) => TraceExportError::Broken(error),
     }
 }
 
@@ -513,8 +526,11 @@ pub async fn record(
     planned: PlannedExport,
 ) -> Result<NewExport, TraceExportError> {
     let now = open::clock()?;
-    let needs = planned.needs.clone();
+    let (needs, seen_lines) = (planned.needs.clone(), planned.seen_lines);
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        if let Some(why) = erased_since(store, seen_lines)? {
+            return Ok(Some(why));
+        }
         still_covered(store, &needs, now).map_err(RecorderError::from)
     };
     let words = |words: Vec<String>| {
@@ -554,28 +570,12 @@ pub async fn record(
     }
 }
 
-/// Why a consent does not cover what it covered when the file was made.
-fn still_covered(
-    store: &ReadStore,
-    needs: &[(String, ConsentNeed)],
-    now: Seconds,
-) -> Result<Option<String>, StoreError> {
-    if needs.is_empty() {
-        return Ok(None);
-    }
-    let given = consents(store)?;
-    for (id, need) in needs {
-        let gap = match given.get(id) {
-            Some(consent) => consent.covers(*need, now).err(),
-            None => Some(ConsentGap::Scope),
-        };
-        if let Some(gap) = gap {
-            return Ok(Some(format!(
-                "{} covers it no more: {}. Nothing was written",
-                short_name(id),
-                gap.words()
-            )));
-        }
-    }
-    Ok(None)
+/// Why what was read before so many lines may hold what is erased by now.
+fn erased_since(store: &ReadStore, seen_lines: u64) -> Result<Option<String>, StoreError> {
+    let stones = store.artifacts(ArtifactFilter::Kind(TOMBSTONE))?;
+    let is_newer = stones.iter().any(|stone| stone.line >= seen_lines);
+    Ok(is_newer.then(|| {
+        "something was erased while the file was made, and nothing was written; say it again"
+            .to_owned()
+    }))
 }

@@ -2,56 +2,85 @@
 //! same trace is built again, whether there is a consent.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use uuid::Uuid;
 
 use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TurnTrace};
 use crate::home::Home;
-use crate::record::hash::Hash32;
-use crate::record::ledger::consent::{Consent, Consents};
+use crate::record::ledger::consent::{Consent, ConsentNeed, Consents};
 use crate::record::ledger::short_name::short_name;
 use crate::record::signature::PublicKey;
 use crate::record::trace::envelope::EnvelopeHead;
+use crate::record::trace::facts::TraceFacts;
 use crate::record::trace::field::{TraceField, profile_of};
 use crate::record::trace::level::{Absence, TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{
-    TraceMapping, TraceRequest, agent_id_hash, thought_id, trace_id,
+    TraceMapping, TraceRequest, agent_id_hash, task_id, thought_id, trace_id,
 };
 use crate::record::trace::signed::{Trace, UnsignedTrace};
 use crate::record::trace::value::TraceValue;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::verify::QuestionVerdict;
 
-use super::export::{mapping_of, need_of};
+use super::consent_cover::needs_of;
+use super::export::mapping_of;
 use super::key;
 use super::verify::{no, not_checked, yes};
+use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::show::changed;
 use crate::app::prove::consent::consents;
+use crate::app::prove::handed_on::{RecordedExport, RecordedExports, exports};
 use crate::app::prove::verify::target::own_signers;
+
+/// What stands in the line of a key rotation.
+const ROTATION: &str = "|key_rotate|";
 
 /// The record of a home, to compare traces with.
 pub(super) struct OwnRecord<'a> {
+    store: &'a Store,
     reader: TraceFactsReader<'a>,
     consents: Consents,
+    exports: RecordedExports,
     /// The keys that traces and envelopes of this home may be signed with.
     pub keys: Vec<PublicKey>,
+    /// The ledger's keys in the order in which they came into force, but the newest: each with the
+    /// line, from 0, behind which it signs nothing.
+    retired: Vec<(PublicKey, u64)>,
 }
 
 /// Two answers: *on record*, and *same*.
 pub(super) type OwnVerdicts = (QuestionVerdict, QuestionVerdict);
 
+/// How a trace was made, as far as it is known.
+struct TraceMaking<'a> {
+    mapping: Option<TraceMapping>,
+    profile: TraceProfile,
+    /// Why fields are absent, as an envelope says; none of a trace without one.
+    absent: Option<&'a BTreeMap<String, Absence>>,
+}
+
 impl<'a> OwnRecord<'a> {
     /// The record in a home's database.
     pub fn of(home: &Home, store: &'a Store) -> Result<OwnRecord<'a>, OpenHomeError> {
         // Without them a trace is asked for its key; that is no reason to look at nothing.
-        let mut keys = own_signers(home.root()).unwrap_or_default();
+        let ledger = own_signers(home.root()).unwrap_or_default();
+        let retired = match ledger.len() {
+            0 | 1 => Vec::new(),
+            _ => retired(store, &ledger)?,
+        };
+        let mut keys = ledger;
         let own = open::config(home).map_err(OpenHomeError::from);
         let own = own.and_then(|config| key::public(&config, || Ok(store.head()?.signer)));
         keys.extend(own.ok().filter(|key| !keys.contains(key)));
         Ok(OwnRecord {
+            store,
             consents: consents(store)?,
+            exports: exports(store)?,
             reader: TraceFactsReader::new(store)?,
             keys,
+            retired,
         })
     }
 
@@ -70,8 +99,49 @@ impl<'a> OwnRecord<'a> {
         }
     }
 
+    /// How screens call the exchange that a trace is of.
+    pub fn name_of(&self, trace: &Trace) -> Option<String> {
+        let id = trace
+            .unsigned
+            .thought_id
+            .strip_prefix("th_")?
+            .parse()
+            .ok()?;
+        find::short_id_of(self.store, id).ok().flatten()
+    }
+
     fn origin(&self) -> &str {
         &self.reader.genesis().origin
+    }
+
+    /// Why an envelope of this home's ledger can't be by its signer; none where it can.
+    pub fn refuses_signer(&self, head: &EnvelopeHead, signer: PublicKey) -> Option<String> {
+        if head.origin != self.origin() {
+            return None;
+        }
+        if !self.keys.contains(&signer) {
+            let name = signer.fingerprint();
+            return Some(format!(
+                "it is by {name}, which is no key of this home's ledger"
+            ));
+        }
+        let (_, last) = self.retired.iter().find(|(key, _)| *key == signer)?;
+        let asked = self.find(head.exchange, TraceLevel::Generic).ok()?;
+        let is_later = asked.facts.prompt_number.saturating_sub(1) > *last;
+        is_later.then(|| {
+            let name = signer.fingerprint();
+            format!("it is by {name}, which was replaced before this was asked")
+        })
+    }
+
+    /// Whether the commitment of an envelope that is as it is on record is that of its exchange here.
+    pub fn has_committed(&self, head: &EnvelopeHead) -> bool {
+        let found = self.find(head.exchange, TraceLevel::Generic);
+        let recorded = found.ok().and_then(|found| found.recorded);
+        recorded.is_some_and(|recorded| {
+            head.committed
+                .is_some_and(|said| said.value == recorded.commitment)
+        })
     }
 
     /// *On record* and *same* of an envelope.
@@ -79,26 +149,32 @@ impl<'a> OwnRecord<'a> {
         if head.origin != self.origin() {
             return of_another_ledger();
         }
-        let found = match self.find(head.exchange, trace.unsigned.trace_level) {
+        let said = &trace.unsigned;
+        let found = match self.find(head.exchange, said.trace_level) {
             Ok(found) => found,
             Err(answers) => return answers,
         };
-        let is_committed = |value| {
-            let recorded = found.recorded.as_ref();
-            recorded.is_some_and(|recorded| recorded.commitment == value)
-        };
-        let differing = [
+        let profile = profile_of(said, &head.absent);
+        let mut differing = vec![
             (found.session == head.session_id, "session"),
             (found.facts.seq == head.seq, "number in its session"),
             (found.facts.prompt_line == head.prompt_line, "prompt's line"),
             (found.line == head.line, "outcome's line"),
             (
-                head.committed.is_none_or(|said| is_committed(said.value)),
+                is_committed(&found, head, (said.trace_level, profile)),
                 "commitment to its trace",
             ),
         ];
-        let profile = profile_of(&trace.unsigned, &head.absent);
-        self.verdicts(&found, &differing, trace, (Some(head.mapping), profile))
+        differing.extend(named_parts(&found.facts, said));
+        if let Some(answers) = self.changed_here(head.exchange) {
+            return answers;
+        }
+        let making = TraceMaking {
+            mapping: Some(head.mapping),
+            profile,
+            absent: Some(&head.absent),
+        };
+        verdicts(&found, &differing, trace, &making)
     }
 
     /// The same of a trace without an envelope.
@@ -117,51 +193,42 @@ impl<'a> OwnRecord<'a> {
         };
         let profile = profile_of(said, &BTreeMap::new());
         let line = TraceValue::text(found.facts.prompt_line.to_string());
-        let (asked_at, answered_at) = (found.facts.asked_at, found.facts.answered_at);
-        let differing = [
+        let mut differing = vec![
             (said.thought_id == thought_id(id), "thought_id"),
-            (said.trace_id == trace_id(id, asked_at), "trace_id"),
-            (said.started_at == asked_at.to_string(), "started_at"),
-            (said.completed_at == answered_at.to_string(), "completed_at"),
             (
                 TraceField::AuditEntryHash.find(profile, said) == Some(&line),
                 "audit_entry_hash",
             ),
         ];
-        let mapping = mapping_of(&found).ok();
-        self.verdicts(&found, &differing, trace, (mapping, profile))
-    }
-
-    /// Both answers, where these parts are as they are here, or not.
-    fn verdicts(
-        &self,
-        found: &TurnTrace,
-        parts: &[(bool, &str)],
-        trace: &Trace,
-        (mapping, profile): (Option<TraceMapping>, TraceProfile),
-    ) -> OwnVerdicts {
-        match parts.iter().find(|(is_same, _)| !is_same) {
-            Some((_, what)) => (
-                no(format!("the exchange has another {what} here")),
-                not_checked("it is not as it is on record"),
-            ),
-            None => {
-                let same = match mapping {
-                    Some(mapping) => same(found, trace, mapping, profile),
-                    None => not_checked("how it was made is of a later gently: ask that one"),
-                };
-                (yes("in this home's log"), same)
-            }
+        differing.extend(named_parts(&found.facts, said));
+        if let Some(answers) = self.changed_here(id) {
+            return answers;
         }
+        let making = TraceMaking {
+            mapping: mapping_of(&found).ok(),
+            profile,
+            absent: None,
+        };
+        verdicts(&found, &differing, trace, &making)
     }
 
-    /// Whether the consent that an envelope names is on record and covered its exchange.
-    pub fn judge_consent(
-        &self,
-        head: &EnvelopeHead,
-        level: TraceLevel,
-        id: &str,
-    ) -> QuestionVerdict {
+    /// What is answered where the rows of an exchange are not as they were recorded.
+    fn changed_here(&self, exchange: Uuid) -> Option<OwnVerdicts> {
+        let row = self.store.exchange(exchange).ok().flatten()?;
+        let why = match changed(self.store, &row) {
+            Ok(changed) if changed.is_empty() => return None,
+            Ok(changed) => format!(
+                "what this home has of it is not as it was recorded ({}): gently audit verify",
+                changed.join(", ")
+            ),
+            Err(e) => e.to_string(),
+        };
+        Some((not_checked(why.clone()), not_checked(why)))
+    }
+
+    /// Whether the trace was handed on under the consent that its envelope names: an export of it is on
+    /// record, while the consents to all that it shows were in force.
+    pub fn judge_consent(&self, head: &EnvelopeHead, id: &str) -> QuestionVerdict {
         let short = short_name(id);
         if head.origin != self.origin() {
             return not_checked(format!("it names {short} of another ledger"));
@@ -169,63 +236,204 @@ impl<'a> OwnRecord<'a> {
         let Some(consent) = self.consents.get(id) else {
             return no(format!("this home has no {short}"));
         };
-        let need = match self.find(head.exchange, TraceLevel::Generic) {
-            Ok(found) => need_of(&found, level),
-            Err((on_record, _)) => return on_record,
-        };
-        // What was handed on while it was in force stays so.
-        let given = Consent {
-            withdrawn: None,
-            ..consent.clone()
-        };
-        let Some(terms) = &given.terms else {
+        let Some(terms) = &consent.terms else {
             return not_checked(format!("what {short} said is erased"));
         };
-        match (given.covers(need, terms.at), consent.withdrawn) {
-            (Err(gap), _) => no(format!("{short} does not cover it: {}", gap.words())),
-            (Ok(()), Some(_)) => yes(format!("{short}, which is withdrawn by now")),
-            (Ok(()), None) => yes(short),
+        let found = match self.find(head.exchange, TraceLevel::FullTraces) {
+            Ok(found) => found,
+            Err((on_record, _)) => return on_record,
+        };
+        let needs = match needs_of(self.store, &found) {
+            Ok(needs) => needs,
+            Err(e) => return not_checked(e.to_string()),
+        };
+        let is_of = |export: &&RecordedExport| {
+            export.export.level == TraceLevel::FullTraces
+                && export.export.exchanges.contains(&head.exchange)
+                && export.export.consent.iter().any(|under| under == id)
+        };
+        let mut exports = self.exports.told.iter().filter(is_of).peekable();
+        if exports.peek().is_none() {
+            return match self.exports.untold.as_slice() {
+                [] => no(format!("no export of it under {short} is on record")),
+                _ => not_checked(format!(
+                    "no export of it under {short} is on record; what others say is erased"
+                )),
+            };
+        }
+        let mut why = String::new();
+        for export in exports {
+            match self.gap_at(export, &needs) {
+                None if consent.withdrawn.is_some() => {
+                    return yes(format!("{short}, which is withdrawn by now"));
+                }
+                None => return yes(format!("{short}, given {}", terms.at)),
+                Some(gap) => why = gap,
+            }
+        }
+        no(why)
+    }
+
+    /// What no consent that an export names covered when it was made; none where all was.
+    fn gap_at(&self, export: &RecordedExport, needs: &[ConsentNeed]) -> Option<String> {
+        let short = short_name(&export.id);
+        let Some(at) = export.at else {
+            return Some(format!("the line of {short} can't be read"));
+        };
+        let then = |consent: &Consent| Consent {
+            withdrawn: consent.withdrawn.filter(|gone| gone.line < export.line),
+            ..consent.clone()
+        };
+        let named = export.export.consent.iter();
+        let given: Vec<Consent> = named
+            .filter_map(|id| self.consents.get(id))
+            .filter(|consent| consent.line < export.line)
+            .map(then)
+            .collect();
+        let covers = |need: &ConsentNeed| given.iter().any(|one| one.covers(*need, at).is_ok());
+        match needs.iter().all(covers) {
+            true => None,
+            false => Some(format!(
+                "no consent covered all that it shows when {short} was made"
+            )),
         }
     }
 }
 
-/// Whether the rows of this home give the same signed bytes.
-fn same(
+/// The keys that were replaced, each with the line of what replaced it.
+fn retired(store: &Store, keys: &[PublicKey]) -> Result<Vec<(PublicKey, u64)>, StoreError> {
+    let mut lines = Vec::new();
+    store.each_audit_line(&mut |line| {
+        if line.line.contains(ROTATION) {
+            lines.push(line.n);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(keys.iter().copied().zip(lines).collect())
+}
+
+/// What an exchange's ids and times are here, against what a trace says.
+fn named_parts(facts: &TraceFacts, said: &UnsignedTrace) -> [(bool, &'static str); 5] {
+    let task = facts.thread.map(task_id);
+    [
+        (
+            said.trace_id == trace_id(facts.exchange, facts.asked_at),
+            "trace_id",
+        ),
+        (said.started_at == facts.asked_at.to_string(), "started_at"),
+        (
+            said.completed_at == facts.answered_at.to_string(),
+            "completed_at",
+        ),
+        // Of what was taken over from a ledger alone nobody knows the thread.
+        (task.is_err() || said.task_id == task.ok(), "task_id"),
+        (said.others.is_empty(), "set of members"),
+    ]
+}
+
+/// Whether an envelope names the commitment that is on record, where one of its form is to.
+fn is_committed(
     found: &TurnTrace,
+    head: &EnvelopeHead,
+    (level, profile): (TraceLevel, TraceProfile),
+) -> bool {
+    let is_form = level == TraceLevel::Generic && profile == TraceProfile::SevenComponents;
+    let said = head.committed;
+    match &found.recorded {
+        // Nobody knows any more what the document committed to.
+        None if found.is_gone => true,
+        None => said.is_none(),
+        Some(_) if !is_form => said.is_none(),
+        Some(recorded) => said == recorded.committed,
+    }
+}
+
+/// Both answers, where these parts are as they are here, or not.
+fn verdicts(
+    found: &TurnTrace,
+    parts: &[(bool, &str)],
     trace: &Trace,
-    mapping: TraceMapping,
-    profile: TraceProfile,
-) -> QuestionVerdict {
-    let said = Hash32::digest(&trace.unsigned.signed_bytes());
-    let mut absent = BTreeMap::new();
+    making: &TraceMaking<'_>,
+) -> OwnVerdicts {
+    match parts.iter().find(|(is_same, _)| !is_same) {
+        Some((_, what)) => (
+            no(format!("the exchange has another {what} here")),
+            not_checked("it is not as it is on record"),
+        ),
+        None => (yes("in this home's log"), same(found, trace, making)),
+    }
+}
+
+/// Whether the rows of this home give the same signed bytes, but for what is erased here by now.
+fn same(found: &TurnTrace, trace: &Trace, making: &TraceMaking<'_>) -> QuestionVerdict {
+    const LATER: &str = "how it was made is of a later gently: ask that one";
+    let Some(mapping) = making.mapping else {
+        return not_checked(LATER);
+    };
+    let mut erased = None;
     for withheld_too in [false, true] {
         let request = TraceRequest {
             level: trace.unsigned.trace_level,
-            profile,
+            profile: making.profile,
             withheld_too,
         };
-        match mapping.build(&found.facts, request) {
-            Ok(built) if Hash32::digest(&built.trace.signed_bytes()) == said => {
-                return yes("this home builds it again, byte for byte");
-            }
-            Ok(built) => absent = built.absent,
+        let built = match mapping.build(&found.facts, request) {
+            Ok(built) => built,
             Err(why) => return not_checked(format!("it can't be built again here: {why}")),
+        };
+        let gone = gone_fields(&built.absent, making.profile);
+        let (left, missing) = without(&trace.unsigned, &gone, making.profile);
+        if left.signed_bytes() != built.trace.signed_bytes() {
+            continue;
+        }
+        if let Some(path) = other_reason(making.absent, &built.absent) {
+            return no(format!("this home has another reason for {path}"));
+        }
+        match missing {
+            0 => return yes("this home builds it again, byte for byte"),
+            missing => erased = Some(missing),
         }
     }
-    let mut gone = absent
-        .iter()
-        .filter(|(_, absence)| **absence == Absence::Erased);
-    match gone.any(|(path, _)| shows(&trace.unsigned, profile, path)) {
-        true => not_checked("what it shows is erased here by now"),
-        false => no("this home builds another trace of this exchange"),
+    match erased {
+        Some(missing) => not_checked(format!(
+            "{missing} of its fields can't be compared: what they show is erased here by now; all others are the same"
+        )),
+        None => no("this home builds another trace of this exchange"),
     }
 }
 
-/// Whether a trace has something in a place, as envelopes name those.
-fn shows(trace: &UnsignedTrace, profile: TraceProfile, path: &str) -> bool {
-    let mut fields = TraceField::ALL.iter();
-    let field = fields.find(|field| field.place(profile).path() == path);
-    field.is_some_and(|field| field.find(profile, trace).is_some())
+/// The fields that are erased here.
+fn gone_fields(absent: &BTreeMap<String, Absence>, profile: TraceProfile) -> Vec<TraceField> {
+    let fields = TraceField::ALL.iter().copied();
+    fields
+        .filter(|field| absent.get(&field.place(profile).path()) == Some(&Absence::Erased))
+        .collect()
+}
+
+/// A trace without these fields, and how many of them it had.
+fn without(
+    trace: &UnsignedTrace,
+    fields: &[TraceField],
+    profile: TraceProfile,
+) -> (UnsignedTrace, usize) {
+    let mut left = trace.clone();
+    let taken = fields.iter().filter(|field| field.take(profile, &mut left));
+    let taken = taken.count();
+    (left, taken)
+}
+
+/// A field that an envelope says is absent for another reason than here; what is erased here by now may
+/// have had any.
+fn other_reason<'a>(
+    said: Option<&'a BTreeMap<String, Absence>>,
+    here: &BTreeMap<String, Absence>,
+) -> Option<&'a str> {
+    let mut said = said?.iter();
+    let is_other = |(path, code): &(&String, &Absence)| match here.get(*path) {
+        Some(Absence::Erased) => false,
+        found => found != Some(*code),
+    };
+    said.find(is_other).map(|(path, _)| path.as_str())
 }
 
 fn of_another_ledger() -> OwnVerdicts {

@@ -24,6 +24,13 @@ pub enum TraceSelection {
     All,
 }
 
+impl TraceSelection {
+    /// Whether each exchange was named, so that none is passed over.
+    pub(super) const fn is_named(&self) -> bool {
+        matches!(self, TraceSelection::Named(_))
+    }
+}
+
 /// The exchanges that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SelectedExchanges {
@@ -42,7 +49,7 @@ impl SelectedExchanges {
     }
 }
 
-/// Finds them.
+/// Finds the exchanges of a selection.
 ///
 /// # Errors
 /// What names nothing, a named exchange that waits, and a selection of nothing.

@@ -8,6 +8,7 @@ use super::export::build;
 use super::select::outcome_of;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::show::changed;
 
 /// A trace that was built to be looked at.
 pub struct ShownTrace {
@@ -19,6 +20,9 @@ pub struct ShownTrace {
     pub mapping: TraceMapping,
     /// The trace without a signature, and why fields are absent.
     pub built: BuiltTrace,
+    /// What the database has of the exchange and is not as it was recorded; no trace of such an exchange
+    /// is exported.
+    pub changed: Vec<&'static str>,
 }
 
 /// Builds the trace of what an id means. Nothing is signed, and nothing on record of it.
@@ -32,6 +36,7 @@ pub fn show(home: &Home, id: &str, request: TraceRequest) -> Result<ShownTrace, 
     };
     let (mapping, built) = build(&turn, request).map_err(|unmade| unmade.of(&short))?;
     Ok(ShownTrace {
+        changed: changed(&store, &row)?,
         short,
         request,
         mapping,

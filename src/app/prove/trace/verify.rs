@@ -10,12 +10,14 @@ use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
-use crate::record::trace::file::{TraceDocument, TraceFileFault, texts_of};
-use crate::record::trace::level::TraceLevel;
+use crate::record::trace::field::{TraceField, profile_of};
+use crate::record::trace::file::{TraceDocument, TraceFileFault, TraceText, TraceTexts, texts_of};
+use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{
-    SignatureAnswers, Trace, TraceAnswer, TraceKey, parse_public_key,
+    SignatureAnswers, Trace, TraceAnswer, TraceKey, UnsignedTrace, parse_public_key,
 };
+use crate::record::trace::value::TraceValue;
 use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
 
 use super::on_all_cores;
@@ -23,6 +25,9 @@ use super::own::{OwnRecord, OwnVerdicts};
 use crate::app::home::open;
 use crate::app::prove::verify::opening::opened;
 use crate::app::prove::verify::target::read_signers;
+
+/// So many bytes of a file are checked at once.
+const PART: usize = 1 << 20;
 
 /// What is asked about a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,8 @@ pub struct CheckedTrace {
     pub in_envelope: bool,
     /// As it names itself.
     pub trace_id: String,
+    /// How screens call its exchange, where this home has it.
+    pub exchange: Option<String>,
     /// How much it tells.
     pub level: TraceLevel,
     /// The key that it names.
@@ -126,6 +133,38 @@ impl CheckedTrace {
     }
 }
 
+/// What the check of a file comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracesOutcome {
+    /// No answer is *no*, and of each trace one is *yes*.
+    Hold,
+    /// Of so many traces some answer is *no*.
+    Wrong {
+        /// How many.
+        count: usize,
+    },
+    /// Of so many traces nothing could be checked, and of none an answer is *no*.
+    Unchecked {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl TracesOutcome {
+    /// Of all traces of a file.
+    pub fn of(checked: &[CheckedTrace]) -> TracesOutcome {
+        let wrong = |one: &&CheckedTrace| one.has(QuestionAnswer::No);
+        let unchecked = |one: &&CheckedTrace| !one.has(QuestionAnswer::Yes);
+        let wrong = checked.iter().filter(wrong).count();
+        let unchecked = checked.iter().filter(unchecked).count();
+        match (wrong, unchecked) {
+            (0, 0) if !checked.is_empty() => TracesOutcome::Hold,
+            (0, count) => TracesOutcome::Unchecked { count },
+            (count, _) => TracesOutcome::Wrong { count },
+        }
+    }
+}
+
 /// Checks every trace of a file, with what the home on this machine knows, where there is one.
 ///
 /// # Errors
@@ -149,24 +188,40 @@ fn check_against(
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
     let bytes = bytes.map_err(|e| format!("{place}: {e}; a file of traces is wanted"))?;
-    let texts = texts_of(&bytes).map_err(|e| format!("{place}: {e}"))?;
+    let mut texts = texts_of(&bytes).map_err(|e| format!("{place}: {e}"))?;
     let keys = CheckKeys::of(request, own)?;
-    let read = on_all_cores(&texts, |text| {
-        let document = text.read()?;
-        Ok::<_, TraceFileFault>(check_document(document, &keys))
-    });
-    let mut checked = Vec::with_capacity(read.len());
-    for document in read {
-        let document = document.map_err(|e| format!("{place}: {e}"))?;
-        checked.extend(document.into_iter().map(|one| match own {
-            Some(own) => one.asked_of(own),
-            None => one.checked,
-        }));
+    let mut checked = Vec::new();
+    // What a small file unfolds to in memory is many times its size: a part of it at a time.
+    while let Some(part) = next_part(&mut texts) {
+        let read = on_all_cores(&part, |text| {
+            let document = text.read()?;
+            Ok::<_, TraceFileFault>(check_document(document, &keys))
+        });
+        for document in read {
+            let document = document.map_err(|e| format!("{place}: {e}"))?;
+            checked.extend(document.into_iter().map(|one| match own {
+                Some(own) => one.asked_of(own),
+                None => one.checked,
+            }));
+        }
     }
     match checked.is_empty() {
         true => Err(format!("{place}: there is no trace in it")),
         false => Ok(checked),
     }
+}
+
+/// The next documents of a file that together have at least [`PART`] bytes; none behind the last.
+fn next_part<'a>(texts: &mut TraceTexts<'a>) -> Option<Vec<TraceText<'a>>> {
+    let (mut part, mut size) = (Vec::new(), 0);
+    while size < PART {
+        let Some(text) = texts.next() else {
+            break;
+        };
+        size += text.bytes.len();
+        part.push(text);
+    }
+    (!part.is_empty()).then_some(part)
 }
 
 /// A trace that was checked without a home; one may know more of it.
@@ -201,13 +256,33 @@ impl CheckedAlone {
             None => own.judge_alone(trace),
             Some(head) => own.judge(head, trace),
         };
+        if recorded.answer == QuestionAnswer::Yes {
+            checked.exchange = own.name_of(trace);
+        }
+        if let (Some(head), Some(signer)) = (&self.head, checked.signed_by)
+            && let Some(why) = own.refuses_signer(head, signer)
+        {
+            checked.change(TraceQuestion::Bound, |bound| match bound.answer {
+                QuestionAnswer::No => bound,
+                _ => no(why),
+            });
+        }
+        if let Some(head) = &self.head
+            && recorded.answer == QuestionAnswer::Yes
+            && own.has_committed(head)
+        {
+            checked.change(TraceQuestion::Committed, |said| match said.answer {
+                QuestionAnswer::NotChecked => yes("its exchange commits to it in this home"),
+                _ => said,
+            });
+        }
         checked.change(TraceQuestion::OnRecord, |proven| both(proven, recorded));
         checked.change(TraceQuestion::Same, |_| same);
         let level = trace.unsigned.trace_level;
         if let Some(head) = self.head.filter(|_| level == TraceLevel::FullTraces)
             && let Some(id) = &head.consent
         {
-            let consent = own.judge_consent(&head, level, id);
+            let consent = own.judge_consent(&head, id);
             checked.change(TraceQuestion::Consent, |_| consent);
         }
         checked
@@ -308,9 +383,14 @@ fn key_verdicts(answers: SignatureAnswers, id: &str) -> [(TraceQuestion, Questio
 /// A trace without an envelope.
 fn check_alone(trace: &Trace, keys: &CheckKeys) -> CheckedTrace {
     const NO_KEY: &str = "nobody said whose key it is: --key BASE64, as gently trace key prints it";
+    const OTHER_KEY: &str = "the trace names none of the keys that you named";
     const ALONE: &str = "it has no envelope, so that its ids and times are signed by nobody";
     let [signature, key] = match keys.for_trace(trace) {
         Some(key) => key_verdicts(key.answers(trace), key.id()),
+        None if !keys.pinned.is_empty() => [
+            (TraceQuestion::Signature, not_checked(OTHER_KEY)),
+            (TraceQuestion::KeyId, no(OTHER_KEY)),
+        ],
         None => [
             (TraceQuestion::Signature, not_checked(NO_KEY)),
             (TraceQuestion::KeyId, not_checked(NO_KEY)),
@@ -347,6 +427,7 @@ fn checked(
     CheckedTrace {
         in_envelope: signed_by.is_some(),
         trace_id: trace.unsigned.trace_id.clone(),
+        exchange: None,
         level: trace.unsigned.trace_level,
         key_id: trace.signature_key_id.clone(),
         signed_by,
@@ -372,16 +453,7 @@ fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
     let [signature, key] = key_verdicts(signatures, &trace.signature_key_id);
     let proof = envelope.head.proof.as_ref();
     let proven = proof.map(|proof| by_proof(envelope, proof, keys));
-    let mut committed = verdict(answers.committed, "the commitment opens to what is signed");
-    if let Some(Proven {
-        commitment: Some(held),
-        ..
-    }) = &proven
-        && let Some(said) = envelope.head.committed
-        && *held != said.value.to_string()
-    {
-        committed = no("the exchange document in the proof commits to another trace");
-    }
+    let committed = committed(envelope, answers.committed, proven.as_ref());
     let (unknown, same) = no_home();
     let on_record = proven.map_or(unknown, |proven| proven.verdict);
     let mut consent = verdict(answers.consent, "");
@@ -404,6 +476,38 @@ fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
         (TraceQuestion::Consent, consent),
     ];
     checked(trace, Some(envelope.signer), answers)
+}
+
+/// Whether the exchange commits to what is signed: a commitment that only the envelope names is nobody's
+/// yet.
+fn committed(envelope: &Envelope, opens: TraceAnswer, proven: Option<&Proven>) -> QuestionVerdict {
+    let said = envelope.head.committed;
+    let document = proven.filter(|proven| proven.verdict.answer == QuestionAnswer::Yes);
+    match (opens, said, document.map(|proven| &proven.commitment)) {
+        (TraceAnswer::Yes, Some(said), Some(Some(held))) if *held == said.value.to_string() => {
+            yes("the exchange document in the proof commits to it")
+        }
+        (TraceAnswer::Yes, Some(_), Some(Some(_))) => {
+            no("the exchange document in the proof commits to another trace")
+        }
+        (TraceAnswer::Yes, Some(_), Some(None)) => {
+            no("the exchange document in the proof commits to no trace")
+        }
+        (TraceAnswer::Yes, Some(_), None) => not_checked(
+            "it opens to what is signed; that the exchange commits to it, its home can say, or a proof (--with-proof)",
+        ),
+        (TraceAnswer::NotChecked(_), None, Some(Some(_))) if is_committed_form(envelope) => no(
+            "the exchange document in the proof commits to a trace, and the envelope names no commitment",
+        ),
+        (other, ..) => verdict(other, ""),
+    }
+}
+
+/// Whether a trace is of the level and in the form that exchanges commit to.
+fn is_committed_form(envelope: &Envelope) -> bool {
+    let trace = &envelope.trace.unsigned;
+    trace.trace_level == TraceLevel::Generic
+        && profile_of(trace, &envelope.head.absent) == TraceProfile::SevenComponents
 }
 
 /// Whether the envelope holds, and is by a key that was named, if any was.
@@ -457,6 +561,11 @@ fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> Prove
     let Some(document) = exchange_in(&envelope.head, proof) else {
         return failed("the proof is of another exchange".to_owned());
     };
+    if let Some(what) = other_in(&envelope.trace.unsigned, &document) {
+        return failed(format!(
+            "the exchange document in the proof has another {what}"
+        ));
+    }
     let since = report.to(About::NotBefore);
     let mut words = "the proof leads to a signed tree head".to_owned();
     if since.answer == QuestionAnswer::Yes {
@@ -485,6 +594,44 @@ fn exchange_in(head: &EnvelopeHead, proof: &OpeningFile) -> Option<Value> {
             && document["exchange_id"] == exchange.as_str();
         is_it.then_some(document)
     })
+}
+
+/// What of a trace its exchange document says otherwise.
+fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
+    // These three stand in the same place in either profile.
+    let field = |field: TraceField| field.find(TraceProfile::SevenComponents, trace);
+    let count = |key: &str| document[key].as_u64().map(TraceValue::count);
+    let is_same = |said: Option<&TraceValue>, held: Option<TraceValue>| {
+        said.is_none_or(|said| Some(said) == held.as_ref())
+    };
+    let model = document["model"].as_str().unwrap_or_default();
+    let thread = document["context"]["thread_id"].as_str();
+    let task = thread.map(|thread| format!("task_{thread}"));
+    let parts = [
+        (document["asked_at"] == trace.started_at, "started_at"),
+        (
+            document["answered_at"] == trace.completed_at,
+            "completed_at",
+        ),
+        (trace.task_id == task, "task_id"),
+        (
+            is_same(
+                field(TraceField::ModelsUsed),
+                Some(TraceValue::texts([model])),
+            ),
+            "model",
+        ),
+        (
+            is_same(field(TraceField::TokensInput), count("prompt_tokens")),
+            "number of input tokens",
+        ),
+        (
+            is_same(field(TraceField::TokensOutput), count("completion_tokens")),
+            "number of output tokens",
+        ),
+    ];
+    let mut parts = parts.into_iter();
+    parts.find(|(is_same, _)| !is_same).map(|(_, what)| what)
 }
 
 /// One answer of two that were looked for in two ways.

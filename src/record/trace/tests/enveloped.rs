@@ -45,7 +45,7 @@ fn bound(head: EnvelopeHead, trace: Trace) -> Envelope {
 }
 
 fn read_all(file: &[u8]) -> Result<Vec<TraceDocument>, TraceFileFault> {
-    texts_of(file)?.iter().map(TraceText::read).collect()
+    texts_of(file)?.map(|text| text.read()).collect()
 }
 
 /// The names of the answers that are no.
