@@ -429,7 +429,14 @@ mod tests {
         assert_eq!(abandoned.depth, Err(Absence::NotMeasured));
         assert_eq!(abandoned.end, TraceEnd::Failed);
 
-        let lost = facts("from before", &|row| row.params = None, true);
+        let alone = |row: &mut ExchangeRow| {
+            row.params = None;
+            row.outcome = Some(OutcomeUpdate {
+                validator_summary: None,
+                ..outcome(row)
+            });
+        };
+        let lost = facts("from before", &alone, true);
         assert_eq!(lost.depth, Err(Absence::Erased));
         assert_eq!(lost.is_in_conflict, Err(Absence::Erased));
         assert_eq!(lost.tokens_input, Err(Absence::Erased));

@@ -566,7 +566,7 @@ fn traces_are_signed_through_the_agent() {
         file.to_str().unwrap(),
     ];
     fine(&agent.gently(&export));
-    let verified = agent.gently(&["trace", "verify", file.to_str().unwrap()]);
+    let verified = agent.gently(&["trace", "verify", "-v", file.to_str().unwrap()]);
     fine(&verified);
     let told = String::from_utf8_lossy(&verified.stdout).into_owned();
     assert!(told.contains("signature    yes: "), "{told}");

@@ -88,7 +88,7 @@ fn an_export_is_signed_bound_committed_and_the_same_again() {
     for one in &told {
         assert_eq!(
             named(one, "not checked"),
-            ["consent", "on_record", "same"],
+            ["committed", "consent", "on_record", "same"],
             "{one:?}"
         );
     }
@@ -256,7 +256,7 @@ fn another_label_is_signed_and_not_bound() {
     let place = person.dir.path().join("changed.json");
     std::fs::write(&place, changed).unwrap();
     let (_, told) = answers(&stranger, place.to_str().unwrap(), &[]);
-    assert_eq!(named(&told[0], "no"), ["bound", "signature"]);
+    assert_eq!(named(&told[0], "no"), ["bound", "fields", "signature"]);
 }
 
 /// The known answers of the document, through the command.
@@ -371,7 +371,11 @@ fn a_consent_covers_what_it_says_and_withdrawing_lists_what_was_exported() {
         (&json!(false), &json!("all"))
     );
     assert!(tried("a", &["last"], 1).contains("consent-1: this was asked before it was given"));
+    // Nor is it handed on in the prompt of what is covered.
     person.ask("After it?");
+    let refused = tried("b", &["last"], 1);
+    assert!(refused.contains("whose prompt shows"), "{refused}");
+    person.gently(&["ask", "--new", "Apart from it?"]).exits(0);
     tried("b", &["last"], 0);
     tried("c", &["--all"], 1);
     // One question is named after it was asked.
@@ -475,7 +479,8 @@ fn what_is_no_consent_is_refused() {
     let (_, ran) = export(&other, "x", &["--all", "--level", "full_traces"]);
     let ran = ran.exits(1);
     assert!(
-        ran.err.contains("consent-2: it is of another auth key"),
+        ran.err
+            .contains("consent-1: this was asked before it was given"),
         "{}",
         ran.err
     );

@@ -166,15 +166,12 @@ impl<'a> OwnRecord<'a> {
             ),
         ];
         differing.extend(named_parts(&found.facts, said));
-        if let Some(answers) = self.changed_here(head.exchange) {
-            return answers;
-        }
         let making = TraceMaking {
             mapping: Some(head.mapping),
             profile,
             absent: Some(&head.absent),
         };
-        verdicts(&found, &differing, trace, &making)
+        self.verdicts(&found, &differing, trace, &making)
     }
 
     /// The same of a trace without an envelope.
@@ -201,29 +198,43 @@ impl<'a> OwnRecord<'a> {
             ),
         ];
         differing.extend(named_parts(&found.facts, said));
-        if let Some(answers) = self.changed_here(id) {
-            return answers;
-        }
         let making = TraceMaking {
             mapping: mapping_of(&found).ok(),
             profile,
             absent: None,
         };
-        verdicts(&found, &differing, trace, &making)
+        self.verdicts(&found, &differing, trace, &making)
     }
 
-    /// What is answered where the rows of an exchange are not as they were recorded.
-    fn changed_here(&self, exchange: Uuid) -> Option<OwnVerdicts> {
-        let row = self.store.exchange(exchange).ok().flatten()?;
-        let why = match changed(self.store, &row) {
-            Ok(changed) if changed.is_empty() => return None,
-            Ok(changed) => format!(
-                "what this home has of it is not as it was recorded ({}): gently audit verify",
+    /// Both answers, where these parts are as they are here, or not.
+    fn verdicts(
+        &self,
+        found: &TurnTrace,
+        parts: &[(bool, &str)],
+        trace: &Trace,
+        making: &TraceMaking<'_>,
+    ) -> OwnVerdicts {
+        if let Some((_, what)) = parts.iter().find(|(is_same, _)| !is_same) {
+            return (
+                no(format!("the exchange has another {what} here")),
+                not_checked("it is not as it is on record"),
+            );
+        }
+        let same = match self.changed_here(found.facts.exchange) {
+            Ok(changed) if changed.is_empty() => same(found, trace, making),
+            Ok(changed) => no(format!(
+                "what this home has of the exchange is not as it was recorded ({}): gently audit verify",
                 changed.join(", ")
-            ),
-            Err(e) => e.to_string(),
+            )),
+            Err(e) => not_checked(e.to_string()),
         };
-        Some((not_checked(why.clone()), not_checked(why)))
+        (yes("in this home's log"), same)
+    }
+
+    /// What of an exchange is not as it was recorded.
+    fn changed_here(&self, exchange: Uuid) -> Result<Vec<&'static str>, StoreError> {
+        let row = self.store.exchange(exchange)?;
+        row.map_or(Ok(Vec::new()), |row| changed(self.store, &row))
     }
 
     /// Whether the trace was handed on under the consent that its envelope names: an export of it is on
@@ -345,22 +356,6 @@ fn is_committed(
         None => said.is_none(),
         Some(_) if !is_form => said.is_none(),
         Some(recorded) => said == recorded.committed,
-    }
-}
-
-/// Both answers, where these parts are as they are here, or not.
-fn verdicts(
-    found: &TurnTrace,
-    parts: &[(bool, &str)],
-    trace: &Trace,
-    making: &TraceMaking<'_>,
-) -> OwnVerdicts {
-    match parts.iter().find(|(is_same, _)| !is_same) {
-        Some((_, what)) => (
-            no(format!("the exchange has another {what} here")),
-            not_checked("it is not as it is on record"),
-        ),
-        None => (yes("in this home's log"), same(found, trace, making)),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::home::Home;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
 use crate::record::trace::field::{TraceField, profile_of};
 use crate::record::trace::file::{TraceDocument, TraceFileFault, TraceText, TraceTexts, texts_of};

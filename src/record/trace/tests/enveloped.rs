@@ -429,7 +429,10 @@ fn files_without_traces_say_what_is_wrong() {
         (" \n\n".to_owned(), "there is no trace in it"),
         ("7".to_owned(), "line 1: trace: expected an object"),
         (format!("{}\n{{}}\n", trace.print()), "line 2: components"),
-        ("{\"format\":1}\n".to_owned(), "line 1: not a document"),
+        (
+            "{\"format\":1}\n".to_owned(),
+            "line 1: signature: expected a text",
+        ),
         ("{\"format\":1}".to_owned(), "does not end so"),
         (batch.replace("complete_trace", "trace"), "event_type"),
         (

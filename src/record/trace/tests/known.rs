@@ -164,7 +164,7 @@ fn one_mistake_turns_one_answer() {
     for (from, to, fault) in [
         ("KnjJxBw", "KnjJxB", "85 characters"),
         ("KnjJxBw", "KnjJxBw==", "88 characters"),
-        ("KnjJxBw", "KnjJxBx", "cut or spelled otherwise"),
+        ("KnjJxBw", "KnjJxBx", "no base64url of 64 bytes"),
         ("\"generic\"", "\"full\"", "trace_level 'full'"),
         (
             "\"signature_key_id\"",
