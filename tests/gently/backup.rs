@@ -211,6 +211,38 @@ fn a_newer_published_ledger_is_taken_over() {
 }
 
 #[test]
+fn what_was_erased_after_the_backup_is_said_to_be_back() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "of the whale"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["erase", "last", "--yes"]);
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    let back = restore(&gently, &file);
+    assert_eq!(back.code, 0);
+    assert!(back.err.contains("must be erased once more"), "{back:?}");
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    assert_eq!(taken.json()["erasings"], 1);
+    // Which text it was, only the lost tombstone said: it is found, and erased as before.
+    gently.ok(&["search", "whale"]);
+    gently.ok(&["erase", "last", "--yes"]);
+    gently.run(&["search", "whale"], &[]).says(1, "");
+    gently.ok(&["session", "close", "--yes"]);
+    gently.ok(&["audit", "verify"]);
+
+    // The tombstone of what a taking over lost is none of an erasing.
+    fs::remove_dir_all(&mirror).unwrap();
+    fs::remove_dir_all(gently.beside("lost")).unwrap();
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(taken.json()["erasings"], 2, "{taken:?}");
+}
+
+#[test]
 fn a_key_revoked_after_the_backup_does_not_come_back() {
     let gently = Gently::new();
     gently.ok(&["ask", "one"]);

@@ -62,6 +62,7 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         back.database
     ));
     say_report(&restored.report);
+    say("what was erased after this backup was made is in it, and must be erased once more");
     say("nothing is written here before you say what was published after this backup; one of:");
     say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
     say("  gently audit adopt --nothing-newer   nothing was published since");
@@ -140,6 +141,14 @@ fn say_taken(taken: &TakenOver) -> u8 {
         say(&format!(
             "the auth key {key} was added after the backup and opens nothing here: add it anew"
         ));
+    }
+    if taken.erasings > 0 {
+        say(&format!(
+            "{} newer than the backup: which texts they erased stood in the lost database alone, so those that were \
+             in the backup are here again",
+            counted(taken.erasings, "erasing")
+        ));
+        say("erase them once more: gently search WORDS finds them, gently erase ID erases");
     }
     if taken.open > 0 {
         say(&format!(

@@ -14,6 +14,7 @@
 //! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
 //! | an old line with other words, while the database's lines are under a tree head signed by the key in force | the log is set aside, and written anew |
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
+//! | a repository that lacks nothing but its `HEAD` | one is put there, before anything is compared; notes stay |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
 //! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
@@ -28,7 +29,7 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
+use crate::store::{AppliedMark, DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
 
 use super::restored;
 use crate::recorder::batch::transaction;
@@ -148,7 +149,9 @@ impl<'a> LockedHome<'a> {
     /// history.
     fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
         match apply::checkpoint_is_newest(&self.head, self.paths) {
-            Ok(is_newest) => Ok(!is_newest && self.head.checkpoint.is_some()),
+            Ok(is_newest) => {
+                Ok(self.head.lacks_tree_head() || (!is_newest && self.head.checkpoint.is_some()))
+            }
             Err(RecorderError::Disagree {
                 place,
                 expected,
@@ -230,12 +233,17 @@ fn derived_unless(
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
     let mut home = LockedHome::open(paths)?;
+    let mended = ledger::mend_head(&paths.ledger())?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
+    if let Some(aside) = mended {
+        lost.head = true;
+        lost.aside.extend(aside);
+    }
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
     if lost.checkpoint {
         apply::put_checkpoint(&home.head, paths)?;
@@ -249,6 +257,8 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         home.sync_all()?;
         home.store.mark_applied(&applied)?;
     }
+    // Whoever writes next applies all of it anew, and signs it: that was asked for here.
+    let unsigned = home.head.lacks_tree_head();
     // A home that was restored from a backup gets its files back as the backup's database has them,
     // and no line of its own before somebody says whether there is newer history.
     let recover = if lost.count() > 0 && !restored::is_marked(paths) {
@@ -256,6 +266,9 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     } else {
         None
     };
+    if unsigned {
+        home.store.mark_applied(&AppliedMark::default())?;
+    }
     let LedgerHead {
         lines,
         commits,

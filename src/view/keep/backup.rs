@@ -83,6 +83,8 @@ pub enum AdoptView {
         keys_lost: Vec<String>,
         /// How many sessions are open.
         open: u64,
+        /// How many erasings are newer than the backup: what they erased is back, if it was in there.
+        erasings: u64,
     },
 }
 
@@ -97,6 +99,7 @@ impl AdoptView {
             texts_lost: taken.texts_lost,
             keys_lost: taken.keys_lost.clone(),
             open: taken.open,
+            erasings: taken.erasings,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::recorder::{
 };
 use crate::store::{LedgerHead, Store, StoreError};
 
-use super::{CheckState, DoctorCheck};
+use super::{CheckState, DoctorCheck, files};
 use crate::app::words::counted;
 
 /// How many of the newest lines are compared; `gently audit verify` looks at all.
@@ -119,6 +119,14 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             found,
             "the next command that records something finishes it, for example gently session open",
         ));
+    }
+    if head.lacks_tree_head() {
+        let found = format!(
+            "the database has no signed tree head, though {} lines are written: it was taken away",
+            head.applied.lines
+        );
+        let mend = format!("{VERIFY}, and if what is there holds, {REBUILD} has it signed again");
+        return Ok(DoctorCheck::fail("log", found, mend));
     }
     match recorder::checkpoint_is_newest(head, paths) {
         Ok(true) => {}
@@ -303,6 +311,12 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
             "would refuse: this home was restored, and what was published after its backup has not been adopted yet",
             "gently audit adopt --help",
         );
+    }
+    if let Some((found, mend)) = files::in_the_way(paths) {
+        return DoctorCheck::fail("writer", format!("would refuse: {found}"), mend);
+    }
+    if head.lacks_tree_head() {
+        return DoctorCheck::fail("writer", "would refuse: the signed tree head is missing: see log", REBUILD);
     }
     match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {
         Ok(_) => DoctorCheck::ok("writer", "ready to record"),

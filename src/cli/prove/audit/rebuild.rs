@@ -11,6 +11,7 @@ use crate::app::prove::verify::home::holds;
 use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::store::DerivedFaults;
+use crate::verify::{AuditQuestion, QuestionAnswer, Report};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::answers::report_lines;
@@ -59,7 +60,9 @@ fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
             "the newest line is signed by nobody before something is recorded here: {why}"
         )),
     }
-    let code = if holds(&result.report) {
+    // What nobody could sign yet is said above; what waits for an answer is said as by a check.
+    let is_signed = matches!(result.signature, RebuiltSignature::Signed);
+    let code = if holds(&result.report) && !(is_signed && lacks(&result.report)) {
         FINE
     } else {
         NEGATIVE
@@ -99,6 +102,9 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
     }
     if holds(&result.report) && !verbose {
         lines.push("checked, and all of it holds together; -v says what that rests on".to_owned());
+        let missing = result.report.findings.iter();
+        let missing = missing.filter(|one| one.question == AuditQuestion::Complete);
+        lines.extend(missing.map(|one| format!("not complete: {}: {}", one.place, one.actual)));
         return lines;
     }
     lines.push(format!(
@@ -107,6 +113,11 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
     ));
     lines.extend(report_lines(&result.report));
     lines
+}
+
+/// Whether something is still to come, as a question's answer is.
+fn lacks(report: &Report) -> bool {
+    report.answers.to(AuditQuestion::Complete).answer == QuestionAnswer::No
 }
 
 fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {

@@ -30,6 +30,8 @@ pub enum LedgerPlace {
     Nothing,
     /// A folder that is no repository.
     Broken,
+    /// A repository but for its `HEAD`, which no file of it needs: it is put there first.
+    Headless,
     /// A repository that could be opened.
     Ledger(Box<Ledger>),
 }
@@ -51,6 +53,24 @@ fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
     }
 }
 
+/// Whether a repository lacks nothing but a file `HEAD`, without which it can't be opened.
+fn lacks_head(path: &Path) -> bool {
+    let is_file = std::fs::symlink_metadata(path.join(HEAD)).is_ok_and(|found| found.is_file());
+    !is_file && ["objects", "refs"].iter().all(|part| path.join(part).is_dir())
+}
+
+/// Puts a `HEAD` into a repository that can't be opened for want of one; returns what was set aside
+/// for it, none where there was nothing to do. It says nothing of what is on record, so it is done
+/// before anything is compared, and the repository's notes stay where they are.
+pub fn mend_head(path: &Path) -> Result<Option<Vec<PathBuf>>, RecorderError> {
+    if !lacks_head(path) {
+        return Ok(None);
+    }
+    let mut lost = MissingParts::default();
+    restore_head(path, &mut lost)?;
+    Ok(Some(lost.aside))
+}
+
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
 pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     let failed = |e: std::io::Error| RecorderError::Unapplied {
@@ -63,7 +83,10 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
         Ok(true) => return Ok(LedgerPlace::Nothing),
         Ok(false) => {}
     }
-    for part in ["HEAD", "config"] {
+    if lacks_head(path) {
+        return Ok(LedgerPlace::Headless);
+    }
+    for part in [HEAD, "config"] {
         match std::fs::read(path.join(part)) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
             _ => {}
@@ -92,12 +115,12 @@ pub struct LedgerContent {
 impl LedgerContent {
     /// What of it is lost.
     pub fn count(&self, path: &Path, lost: &mut MissingParts) {
-        lost.repository = !matches!(self.here, LedgerPlace::Ledger(_));
+        lost.repository = matches!(self.here, LedgerPlace::Nothing | LedgerPlace::Broken);
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
         lost.aside.extend(self.packs.iter().cloned());
         lost.head = self.no_head;
-        if self.no_head && path.join(HEAD).exists() {
+        if self.no_head && is_there(&path.join(HEAD)) {
             lost.aside.push(path.join(HEAD));
         }
         if matches!(self.here, LedgerPlace::Broken) {
@@ -127,6 +150,12 @@ impl LedgerContent {
                 made(path)?
             }
             LedgerPlace::Nothing => made(path)?,
+            LedgerPlace::Headless => {
+                return Err(RecorderError::Unapplied {
+                    what: "opening ledger.git",
+                    reason: format!("HEAD is missing again in {}", path.display()),
+                });
+            }
         };
         if lost.repository || self.commits > 0 || !self.packs.is_empty() {
             lost.commits = put_all(store, head, path, &mut ledger)?;
@@ -150,7 +179,7 @@ impl LedgerContent {
 /// Makes `HEAD` as a new ledger has it. Durable on return.
 fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
     let file = path.join(HEAD);
-    if file.exists() {
+    if is_there(&file) {
         lost.aside.push(set_aside(&file)?);
     }
     let written = std::fs::write(&file, HEAD_TEXT)
@@ -160,6 +189,11 @@ fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderErro
         what: "writing HEAD of ledger.git",
         reason: e.to_string(),
     })
+}
+
+/// Whether there is anything, be it a link to nothing.
+fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether stock git would take the folder for no repository, for want of a `HEAD`.
@@ -209,6 +243,15 @@ pub fn look(
     head: &LedgerHead,
     here: LedgerPlace,
 ) -> Result<LedgerContent, RecorderError> {
+    if matches!(here, LedgerPlace::Headless) {
+        return Ok(LedgerContent {
+            here,
+            refs: BTreeMap::new(),
+            packs: Vec::new(),
+            no_head: true,
+            commits: 0,
+        });
+    }
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();
