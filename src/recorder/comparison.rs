@@ -109,8 +109,9 @@ pub struct LogPosition {
 
 /// Compares the log's end with the applied mark and the pending lines.
 ///
-/// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn. Whatever
-/// is longer than that, or holds a line of another history, is somebody's.
+/// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn, and a power
+/// loss perhaps zeros behind it. Whatever else is longer than that, or holds a line of another history,
+/// is somebody's.
 pub fn compare_log(
     expected: &ExpectedLog<'_>,
     found: &FoundLog,
@@ -147,7 +148,10 @@ pub fn compare_log(
         .iter()
         .rposition(|b| *b == b'\n')
         .map_or(0, |at| at + 1);
-    if after.len() > common {
+    // Zeros up to the end are what a power loss leaves of a file that was growing: nobody's words.
+    let to_the_end = expected.from + u64::try_from(after.len()).unwrap_or(u64::MAX) == length;
+    let zeros = to_the_end && after[whole_lines..].iter().all(|byte| *byte == 0);
+    if after.len() > common && !zeros {
         compare_rest(expected, &after[whole_lines..], whole_lines, length)?;
     }
     Ok(LogPosition {

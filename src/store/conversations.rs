@@ -116,7 +116,8 @@ fn named() -> String {
     )
 }
 
-/// Messages of a conversation (`?1`) on one side of a line (`?2`), the nearest first; up to `?3`.
+/// Messages of a conversation (`?1`) on one side of a line (`?2`), the nearest first; up to `?3`. An event
+/// that is none of an exchange of this conversation shows nothing.
 fn messages(after: bool) -> String {
     let (side, order) = match after {
         true => (">", "ASC"),
@@ -126,7 +127,9 @@ fn messages(after: bool) -> String {
         "SELECT t.turn_id, t.speaker, t.content, v.created_at, v.line, e.exchange_id, e.model
            FROM thread_event v CROSS JOIN chat_turn t ON t.turn_id = v.event_id
            CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id
+           CROSS JOIN thread_turn h ON h.line = e.prompt_line AND h.thread_id = v.thread_id AND h.turn_id = v.turn_id
           WHERE v.thread_id = ?1 AND v.line {side} ?2 AND v.kind IN ('INTENT', 'EXECUTION')
+            AND v.event_id = iif(v.kind = 'INTENT', e.turn_user_id, e.turn_aurora_id)
           ORDER BY v.line {order} LIMIT ?3"
     )
 }

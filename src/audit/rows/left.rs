@@ -23,7 +23,13 @@ impl RowCheck<'_> {
             let refusal = outcome.and_then(|outcome| outcome.refusal);
             self.cell_opt(id, &place, "refusal", Some(record.refusal), refusal);
             let (expected, actual) = (record.authority_state, row.authority_state);
-            self.cell(id, &place, "authority_state", expected.name(), actual.name());
+            self.cell(
+                id,
+                &place,
+                "authority_state",
+                expected.name(),
+                actual.name(),
+            );
         }
         let stored = outcome.and_then(|outcome| outcome.validator_summary.as_deref());
         let Some(stored) = stored else { return };
@@ -78,7 +84,10 @@ impl RowCheck<'_> {
         let event = context.and_then(|context| context.events.iter().find_map(|one| one.digest));
         let emptied: [(&str, Option<Hash32>); 5] = [
             ("prompt_hash", row.prompt_hash),
-            ("reply_commitment", outcome.and_then(|end| end.reply_commitment)),
+            (
+                "reply_commitment",
+                outcome.and_then(|end| end.reply_commitment),
+            ),
             ("context_digest", turn.and_then(|turn| turn.context_digest)),
             ("prompt_digest", turn.and_then(|turn| turn.prompt_digest)),
             ("event_digest", event),
@@ -104,21 +113,37 @@ impl RowCheck<'_> {
         let outcome = rows.exchange.outcome.as_ref();
         let stored = outcome.and_then(|outcome| outcome.validator_summary.as_deref());
         let stored = stored.and_then(|text| canon::parse::<ValidatorSummary>(text.as_bytes()).ok());
-        let checks = stored.as_ref().and_then(|stored| checks_told(&stored.notes));
+        let checks = stored
+            .as_ref()
+            .and_then(|stored| checks_told(&stored.notes));
         if let (Some(stored), Some(checks)) = (stored, checks) {
             let events = rows.drift.iter();
             let events = events.map(|one| (one.class.as_str(), one.summary.as_str()));
             let notes = notes_of(checks, &events.collect::<Vec<_>>());
-            self.cell(id, &rows.place(), "notes of its checks", notes, stored.notes);
+            self.cell(
+                id,
+                &rows.place(),
+                "notes of its checks",
+                notes,
+                stored.notes,
+            );
         }
         let Some(Ok(kernel)) = evidence.kernel else {
             return;
         };
         for one in &rows.drift {
             let place = format!("drift_event {}", one.drift_id);
-            let known = DriftClass::ALL.into_iter().find(|known| known.name() == one.class);
+            let known = DriftClass::ALL
+                .into_iter()
+                .find(|known| known.name() == one.class);
             let severity = known.map(|class| kernel.drift(class, rule_of(&one.summary)).0);
-            self.cell_opt(id, &place, "severity", severity, Some(one.severity.as_str()));
+            self.cell_opt(
+                id,
+                &place,
+                "severity",
+                severity,
+                Some(one.severity.as_str()),
+            );
         }
     }
 }

@@ -92,7 +92,12 @@ impl RowCheck<'_> {
                 Ok(config) => {
                     if stored != Some(config.document().to_string()) {
                         let place = format!("context_config {}", context.row.config_digest);
-                        self.fault(id, place, "a document as gently writes it", "the same in another spelling");
+                        self.fault(
+                            id,
+                            place,
+                            "a document as gently writes it",
+                            "the same in another spelling",
+                        );
                     }
                     config.digest().0.to_string()
                 }

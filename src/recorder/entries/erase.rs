@@ -37,8 +37,8 @@ use crate::store::{
 
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
-use crate::recorder::recovery::adopt::ADOPT;
 use crate::recorder::placeholders::forget_tags;
+use crate::recorder::recovery::adopt::ADOPT;
 use crate::recorder::{Recorder, RecorderError, WAIT, WriterLock};
 
 /// What a home can't do without, and what says that something else is gone.

@@ -11,10 +11,10 @@
 //! |---|---|
 //! | no log, an empty one, one that ends early, with or without a part of its next line | the missing lines are appended |
 //! | no tree head beside the log, a torn one, one over fewer lines | the database's is put there |
-//! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
+//! | a log that ends in bytes that are no line (zeros after a power loss), or is no file but a link or a folder | it is set aside, and written anew |
 //! | an old line with other words, while the database's lines are under a tree head signed by the key in force | the log is set aside, and written anew |
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
-//! | a repository that lacks nothing but its `HEAD` | one is put there, before anything is compared; notes stay |
+//! | a repository without a file `HEAD`, or with `shallow` or `info/grafts` | one is put there, these are set aside, before anything is compared; notes stay |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
 //! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
@@ -202,12 +202,23 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
 fn lost_evidence(schema: &[SchemaDifference]) -> Option<Contradiction> {
     let lost = schema.iter().filter(|fault| fault.is_lost_evidence());
     let lost: Vec<&str> = lost.map(|fault| fault.name.as_str()).collect();
+    let others = schema.iter().filter(|fault| fault.cure().is_some());
+    let others: Vec<&str> = others.map(|fault| fault.name.as_str()).collect();
+    let next = match (lost.as_slice(), others.as_slice()) {
+        (_, []) | ([], _) => database_is_wrong(),
+        ([first, ..], [other, ..]) => format!(
+            "None of gently's: table {}. If it is what is missing, under another name, give it its own, in the home: \
+             sqlite3 gently.db 'ALTER TABLE {other} RENAME TO {first}', then `gently audit rebuild`. If not: {}",
+            others.join(", "),
+            database_is_wrong()
+        ),
+    };
     (!lost.is_empty()).then(|| Contradiction {
         place: format!("the tables of evidence, {}", lost.join(", ")),
         database: "nothing, as it has no such table any more".to_owned(),
         holder: "the program",
         found: "what was in them stood there alone, and can't be made again".to_owned(),
-        next: database_is_wrong(),
+        next,
     })
 }
 
@@ -233,17 +244,15 @@ fn derived_unless(
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
     let mut home = LockedHome::open(paths)?;
-    let mended = ledger::mend_head(&paths.ledger())?;
+    let hindrances = ledger::take_out_of_the_way(&paths.ledger())?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
-    if let Some(aside) = mended {
-        lost.head = true;
-        lost.aside.extend(aside);
-    }
+    lost.head |= hindrances.no_head;
+    lost.aside.extend(hindrances.aside);
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
     if lost.checkpoint {
         apply::put_checkpoint(&home.head, paths)?;

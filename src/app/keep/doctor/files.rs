@@ -71,7 +71,13 @@ pub fn in_the_way(paths: &Paths) -> Option<(String, String)> {
             false => found.is_file(),
         };
         let expected = if is_folder { "a folder" } else { "a file" };
-        let words = || format!("{} is {}, and should be {expected}", path.display(), kind_of(found));
+        let words = || {
+            format!(
+                "{} is {}, and should be {expected}",
+                path.display(),
+                kind_of(found)
+            )
+        };
         (!is_right).then(|| (words(), away(&path)))
     })
 }

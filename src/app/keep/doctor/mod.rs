@@ -212,7 +212,9 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
         Ok(config) => {
             let context = Home::context_in(root);
             checks.push(match (unknown_variables().as_slice(), context) {
-                (_, Err(fault)) => DoctorCheck::fail("config", fault.to_string(), away(&root.join(CONTEXT))),
+                (_, Err(fault)) => {
+                    DoctorCheck::fail("config", fault.to_string(), away(&root.join(CONTEXT)))
+                }
                 ([], Ok(_)) => DoctorCheck::ok(
                     "config",
                     "every setting in gently.toml and the environment is known and in range",

@@ -164,6 +164,10 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
     for fault in &lost.schema {
         lines.push(match fault.is_mendable() {
             true => format!("{restored}: as this build makes it, of gently.db: {fault}"),
+            false if fault.cure().is_some() => {
+                let cure = fault.cure().unwrap_or_default();
+                format!("left as it is, of gently.db: {fault}: {cure}")
+            }
             false => format!(
                 "left as it is, of gently.db: {fault}. A table of evidence can't be made again: bring the newest backup \
                  back in another place, or take away with sqlite3 what is not gently's"

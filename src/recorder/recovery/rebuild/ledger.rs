@@ -30,8 +30,8 @@ pub enum LedgerPlace {
     Nothing,
     /// A folder that is no repository.
     Broken,
-    /// A repository but for its `HEAD`, which no file of it needs: it is put there first.
-    Headless,
+    /// A repository that something keeps from being read, which is put out of the way first.
+    Hindered(Hindrances),
     /// A repository that could be opened.
     Ledger(Box<Ledger>),
 }
@@ -53,22 +53,51 @@ fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
     }
 }
 
-/// Whether a repository lacks nothing but a file `HEAD`, without which it can't be opened.
-fn lacks_head(path: &Path) -> bool {
-    let is_file = std::fs::symlink_metadata(path.join(HEAD)).is_ok_and(|found| found.is_file());
-    !is_file && ["objects", "refs"].iter().all(|part| path.join(part).is_dir())
+/// What keeps a repository from being read although it is whole, and says nothing of what is on record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hindrances {
+    /// There is no file `HEAD`.
+    pub no_head: bool,
+    /// What is in its place; files that give commits other parents (`shallow`, `info/grafts`).
+    pub aside: Vec<PathBuf>,
 }
 
-/// Puts a `HEAD` into a repository that can't be opened for want of one; returns what was set aside
-/// for it, none where there was nothing to do. It says nothing of what is on record, so it is done
-/// before anything is compared, and the repository's notes stay where they are.
-pub fn mend_head(path: &Path) -> Result<Option<Vec<PathBuf>>, RecorderError> {
-    if !lacks_head(path) {
-        return Ok(None);
+impl Hindrances {
+    fn of(path: &Path) -> Self {
+        if !["objects", "refs"]
+            .iter()
+            .all(|part| path.join(part).is_dir())
+        {
+            return Hindrances::default();
+        }
+        let head = path.join(HEAD);
+        let no_head = !std::fs::symlink_metadata(&head).is_ok_and(|found| found.is_file());
+        let others = ["shallow", "info/grafts"].map(|part| path.join(part));
+        let head = no_head.then_some(head).into_iter();
+        Hindrances {
+            no_head,
+            aside: head.chain(others).filter(|file| is_there(file)).collect(),
+        }
     }
-    let mut lost = MissingParts::default();
-    restore_head(path, &mut lost)?;
-    Ok(Some(lost.aside))
+
+    fn is_nothing(&self) -> bool {
+        *self == Hindrances::default()
+    }
+}
+
+/// Puts aside what keeps a repository from being read, and a `HEAD` into one without; returns what was
+/// done, with new names. As it says nothing of what is on record it is done before anything is
+/// compared, and the repository's notes stay where they are.
+pub fn take_out_of_the_way(path: &Path) -> Result<Hindrances, RecorderError> {
+    let Hindrances { no_head, aside } = Hindrances::of(path);
+    let aside = aside
+        .iter()
+        .map(|file| set_aside(file))
+        .collect::<Result<_, _>>()?;
+    if no_head {
+        restore_head(path, &mut MissingParts::default())?;
+    }
+    Ok(Hindrances { no_head, aside })
 }
 
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
@@ -83,8 +112,9 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
         Ok(true) => return Ok(LedgerPlace::Nothing),
         Ok(false) => {}
     }
-    if lacks_head(path) {
-        return Ok(LedgerPlace::Headless);
+    let hindrances = Hindrances::of(path);
+    if !hindrances.is_nothing() {
+        return Ok(LedgerPlace::Hindered(hindrances));
     }
     for part in [HEAD, "config"] {
         match std::fs::read(path.join(part)) {
@@ -123,8 +153,13 @@ impl LedgerContent {
         if self.no_head && is_there(&path.join(HEAD)) {
             lost.aside.push(path.join(HEAD));
         }
-        if matches!(self.here, LedgerPlace::Broken) {
-            lost.aside.push(path.to_owned());
+        match &self.here {
+            LedgerPlace::Broken => lost.aside.push(path.to_owned()),
+            LedgerPlace::Hindered(Hindrances { no_head, aside }) => {
+                lost.head = *no_head;
+                lost.aside.extend(aside.iter().cloned());
+            }
+            LedgerPlace::Nothing | LedgerPlace::Ledger(_) => {}
         }
     }
 
@@ -150,10 +185,10 @@ impl LedgerContent {
                 made(path)?
             }
             LedgerPlace::Nothing => made(path)?,
-            LedgerPlace::Headless => {
+            LedgerPlace::Hindered(again) => {
                 return Err(RecorderError::Unapplied {
                     what: "opening ledger.git",
-                    reason: format!("HEAD is missing again in {}", path.display()),
+                    reason: format!("somebody changes it meanwhile: {again:?}"),
                 });
             }
         };
@@ -243,12 +278,12 @@ pub fn look(
     head: &LedgerHead,
     here: LedgerPlace,
 ) -> Result<LedgerContent, RecorderError> {
-    if matches!(here, LedgerPlace::Headless) {
+    if matches!(here, LedgerPlace::Hindered(_)) {
         return Ok(LedgerContent {
             here,
             refs: BTreeMap::new(),
             packs: Vec::new(),
-            no_head: true,
+            no_head: false,
             commits: 0,
         });
     }
