@@ -510,6 +510,8 @@ mod tests {
             (format!("{one}\n{}", &two[..9]), expected.from),
             (format!("{one}\n\0\0\0"), expected.from),
             (format!("{one}\n{two}\n"), expected.to),
+            // Zeros, as many as there may be, are nobody's words.
+            (format!("{one}\n{two}\n{}", "\0".repeat(500)), expected.to),
         ] {
             assert_eq!(compare(text).ok().unwrap().agreed, agreed);
         }
@@ -518,7 +520,7 @@ mod tests {
             (format!("{other}\n"), true),
             (format!("{one}\n{other}\n"), false),
             (format!("{one}\n{two}\n{other}\n"), false),
-            (format!("{one}\n{two}\n\0"), false),
+            (format!("{one}\n{two}\n\0x"), false),
         ] {
             let difference = compare(text).err().unwrap();
             assert_eq!(difference.is_behind, is_behind, "{difference:?}");

@@ -229,7 +229,8 @@ fn what_was_erased_after_the_backup_is_said_to_be_back() {
     gently.ok(&["search", "whale"]);
     gently.ok(&["erase", "last", "--yes"]);
     gently.run(&["search", "whale"], &[]).says(1, "");
-    gently.ok(&["session", "close", "--yes"]);
+    gently.ok(&["ask", "of ships"]);
+    gently.ok(&["session", "close"]);
     gently.ok(&["audit", "verify"]);
 
     // The tombstone of what a taking over lost is none of an erasing.

@@ -649,6 +649,26 @@ mod tests {
 
     /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
     /// process does all of it.
+    /// A full disk is said in words, not in SQLite's.
+    #[test]
+    fn a_full_disk_is_called_one() {
+        let home = tempfile::tempdir().unwrap();
+        let made = Sqlite::create(&home.path().join("gently.db")).unwrap();
+        let pages: u32 = made.pragma("count pages", "page_count", 0).unwrap();
+        let most = format!("PRAGMA max_page_count = {pages}");
+        let mut set = made.0.prepare(&most).unwrap();
+        set.query_row([], |row| row.get::<_, u32>(0)).unwrap();
+        let big = "INSERT INTO home_file VALUES ('x', hex(zeroblob(1000000)), 1)";
+        let full = made.batch("write a row", big).unwrap_err();
+        assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
+        let words = full.to_string();
+        assert!(
+            words.starts_with("the disk that gently.db is on is full")
+                && words.contains("nothing of it was recorded"),
+            "{words}"
+        );
+    }
+
     #[test]
     fn a_migration_that_fails_leaves_what_was_there() {
         let home = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::app::prove::verify::home::holds;
 use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::store::DerivedFaults;
-use crate::verify::{AuditQuestion, QuestionAnswer, Report};
+use crate::verify::{AuditQuestion, QuestionAnswer};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::answers::report_lines;
@@ -60,9 +60,7 @@ fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
             "the newest line is signed by nobody before something is recorded here: {why}"
         )),
     }
-    // What nobody could sign yet is said above; what waits for an answer is said as by a check.
-    let is_signed = matches!(result.signature, RebuiltSignature::Signed);
-    let code = if holds(&result.report) && !(is_signed && lacks(&result.report)) {
+    let code = if holds(&result.report) && !lacks(result) {
         FINE
     } else {
         NEGATIVE
@@ -101,9 +99,14 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
         ));
     }
     if holds(&result.report) && !verbose {
-        lines.push("checked, and all of it holds together; -v says what that rests on".to_owned());
+        let holds = match lacks(result) {
+            true => "what is there holds together, and something is still to come",
+            false => "all of it holds together",
+        };
+        lines.push(format!("checked, and {holds}; -v says what that rests on"));
         let missing = result.report.findings.iter();
-        let missing = missing.filter(|one| one.question == AuditQuestion::Complete);
+        let missing =
+            missing.filter(|one| lacks(result) && one.question == AuditQuestion::Complete);
         lines.extend(missing.map(|one| format!("not complete: {}: {}", one.place, one.actual)));
         return lines;
     }
@@ -115,9 +118,11 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
     lines
 }
 
-/// Whether something is still to come, as a question's answer is.
-fn lacks(report: &Report) -> bool {
-    report.answers.to(AuditQuestion::Complete).answer == QuestionAnswer::No
+/// Whether something is still to come, as a question's answer is. Where nobody could sign yet, that is
+/// said by itself.
+fn lacks(result: &RebuildResult) -> bool {
+    matches!(result.signature, RebuiltSignature::Signed)
+        && result.report.answers.to(AuditQuestion::Complete).answer == QuestionAnswer::No
 }
 
 fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
