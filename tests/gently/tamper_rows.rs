@@ -258,11 +258,7 @@ fn what_erasing_leaves_is_held_against_the_record() {
 #[test]
 fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
     let (person, _server) = home();
-    let second = person
-        .gently(&["thread", "new", "apart", "--json"])
-        .exits(0)
-        .json();
-    let second = second["thread_id"].as_str().unwrap_or_default().to_owned();
+    person.gently(&["thread", "new", "apart"]).exits(0);
     person
         .gently(&["ask", "--thread", "apart", "Of the APART disk?"])
         .exits(0);
@@ -272,13 +268,12 @@ fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
         assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
     };
     shown(false);
-    let planted = format!(
+    let planted =
         "INSERT INTO thread_event (thread_id, event_index, event_id, kind, turn_id, line, created_at, bytes, event_digest)
            SELECT (SELECT thread_id FROM thread WHERE name = 'apart'), 90, v.event_id, v.kind, v.turn_id, v.line,
                   v.created_at, v.bytes, v.event_digest
-             FROM thread_event v JOIN llm_exchange e ON e.exchange_id = v.turn_id WHERE e.seq = 3 AND v.kind = 'INTENT'"
-    );
-    edit(&person, &planted);
+             FROM thread_event v JOIN llm_exchange e ON e.exchange_id = v.turn_id WHERE e.seq = 3 AND v.kind = 'INTENT'";
+    edit(&person, planted);
     shown(false);
     let lines = person.log().len();
     let told = person
@@ -287,7 +282,7 @@ fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
     let said = told.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("its events name 2, its turns 1") && said.contains("gently audit verify"),
-        "{second}: {told:?}"
+        "{told:?}"
     );
     assert_eq!(person.log().len(), lines, "something was recorded");
     for file in ["shared.json", "shared.html"] {
