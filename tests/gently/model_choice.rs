@@ -253,6 +253,50 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     verified(&home);
 }
 
+/// Nobody is held to a model that nobody chose.
+#[test]
+fn a_model_of_a_list_that_is_refused_gives_way_to_another() {
+    let (_dir, home) = home();
+    let refused = Behaviour::error(400, "this one gives no answers");
+    let script = vec![refused, Behaviour::Good];
+    let server = ModelServer::telling(script, Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let ran = gently(&home, &more, &["ask", "--json", "Who?"]);
+    let said = ran.json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        ran.code == 2
+            && said.contains("said 400: this one gives no answers. It was taken from the list")
+            && said.ends_with("gently config set model.default openai/small-1b"),
+        "{said}"
+    );
+    // The list has another name first for whoever chooses none.
+    assert_eq!(ran.json()["model"], "openai/other:2b");
+    let ran = gently(&home, &more, &["ask", "-m", "small-1b", "Who?"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = gently(&home, &more, &["ask", "--new", "--json", "Who?"]);
+    assert_eq!(ran.json()["model"], "openai/small-1b", "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("model openai/small-1b: the one that answered here last of the server at"),
+        "{}",
+        ran.err
+    );
+    verified(&home);
+}
+
+/// What an alias stands for elsewhere is no advice here.
+#[test]
+fn a_wrong_name_is_answered_with_those_that_the_server_lists() {
+    let (_dir, home) = home();
+    let server = ModelServer::telling(vec![Behaviour::Good], Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let ran = gently(&home, &more, &["ask", "-m", "gpt-4o", "Who?"]);
+    let says = "no model 'gpt-4o': say 'openai/other:2b' or 'openai/small-1b', or observer; gently model list";
+    assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
+}
+
 #[test]
 fn an_alias_is_resolved_before_anything_is_recorded() {
     let (_dir, home) = home();

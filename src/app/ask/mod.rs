@@ -5,6 +5,7 @@ pub mod chat;
 pub mod denial;
 pub mod model_choice;
 pub mod references;
+pub mod removed;
 pub mod warnings;
 
 use std::borrow::Cow;
@@ -24,7 +25,7 @@ use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
-use crate::models::Model;
+use crate::models::{Model, ModelFault};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
@@ -48,9 +49,10 @@ use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
 use model_choice::{
-    AUTO, CallOptions, choose, choose_in, first_of_ollama, instead_of, key, set_server,
+    AUTO, CallOptions, another_of, choose, choose_in, first_of_ollama, instead_of, key, set_server,
 };
 use references::{ContextRequest, ThreadRequest};
+use removed::RemovedSecrets;
 use warnings::{CarriedWarning, DriftWarning};
 
 /// What is asked, and how.
@@ -84,6 +86,8 @@ pub struct AskSetup<'a> {
     asked: QuestionText,
     key: Hash32,
     model: Model,
+    /// Whether nobody chose it: it is one of its server's list.
+    is_from_list: bool,
     /// What a client brought beside it.
     client: Option<ClientRequest>,
     door: QuestionDoor,
@@ -124,6 +128,8 @@ pub struct AskResult {
     pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
     pub files: Vec<AttachmentNotice>,
+    /// The secrets that were removed from question and files, by place.
+    pub removed: Vec<RemovedSecrets>,
     /// How many tokens the model's window holds, where that is known.
     pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
@@ -208,6 +214,7 @@ pub async fn prepare<'a>(
         asked,
         key,
         model,
+        is_from_list: choice.is_from_list,
         client,
         door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
@@ -447,8 +454,9 @@ impl AskSetup<'_> {
             }
         }
         let instead = match &turn.turn {
-            TurnEnd::Failed(_, fault) if fault.may_miss_model() => {
-                let looked = instead_of(self.model.id(), &self.opened.config);
+            TurnEnd::Failed(_, fault) => {
+                let asked = (self.model.id(), self.is_from_list);
+                let looked = what_instead(asked, fault, &self.opened.config);
                 let looked = control.cancelled.run_until_cancelled(looked).await;
                 looked.flatten()
             }
@@ -477,6 +485,7 @@ impl AskSetup<'_> {
             noted: warnings::noted(&turn.turn),
             carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
                 .unwrap_or_default(),
+            removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             turn,
             files: self.asked.files,
             declared: self.declared,
@@ -485,6 +494,22 @@ impl AskSetup<'_> {
             over_a_wire: self.model.is_over_a_wire(),
             instead,
         })
+    }
+}
+
+/// What else can be asked after a fault of a model, in a sentence; none where its own words are enough.
+async fn what_instead(
+    (id, is_from_list): (&str, bool),
+    fault: &ModelFault,
+    config: &Config,
+) -> Option<String> {
+    let listed = match fault.may_miss_model() {
+        true => instead_of(id, config).await,
+        false => None,
+    };
+    match listed {
+        None if is_from_list && fault.is_refusal() => another_of(id, config).await,
+        listed => listed,
     }
 }
 

@@ -14,9 +14,7 @@ use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
-use crate::view::ask::turn::{
-    AttachmentView, TurnNotices, TurnView, answer_kinds, removed_kinds, tools_wanted,
-};
+use crate::view::ask::turn::{AttachmentView, TurnNotices, TurnView, answer_kinds, tools_wanted};
 use crate::view::ask::unrecorded::UnrecordedView;
 use crate::view::remember::context::disclosed;
 
@@ -182,11 +180,8 @@ impl TurnDoor<'_> {
     /// What a person should know of a turn, behind the line that says what became of it: what was
     /// taken out of the question, and what of memory was left out.
     fn tell_of_prompt(&self, asked: &AskResult) {
-        for kind in removed_kinds(&asked.turn) {
-            say(&format!(
-                "removed from the prompt before it was stored or sent: {kind}"
-            ));
-        }
+        let removed = asked.removed.iter();
+        removed.for_each(|one| say(&one.sentence()));
         if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
             let all = self.verbose || asked.declared.names_turns();
             let lost = context::beside_room(&asked.not_shown, all);

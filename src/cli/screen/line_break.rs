@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_the_screen_unless_one_word_is() {
         let text = "⚠ The answer says it restarted something (\"I've restarted nginx.\"). gently did nothing. \
-                    (authority)\n    removed from the prompt before it was stored or sent: github-pat\n";
+                    (authority)\n    1 secret removed from your question before it was stored or sent: github-pat\n";
         let texts = [0, 4, 10, 19, 30, 60].map(|indent| {
             let indent = " ".repeat(indent);
             let lines = text.lines().map(|line| format!("{indent}{line}\n"));
