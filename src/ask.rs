@@ -4,6 +4,7 @@ pub mod conversation;
 pub mod provider_change;
 pub mod recall;
 pub mod refer;
+pub mod sight_sent;
 pub mod stored_text;
 pub mod window;
 pub mod withheld;
@@ -241,6 +242,9 @@ pub async fn ask(
     };
     let mut actions = prompt.actions().to_vec();
     let tokens = Some(prompt.compiled().tokens());
+    if let Some(notice) = sight_sent::notice(model, &injected) {
+        (environment.say)(&notice);
+    }
     let turn = call(environment, model, prompt, &mut actions, control).await?;
     Ok(TurnResult {
         turn,

@@ -258,7 +258,8 @@ fn a_server_that_somebody_set_is_all_it_takes() {
 fn a_model_of_a_list_that_is_refused_gives_way_to_another() {
     let (_dir, home) = home();
     let refused = Behaviour::error(400, "this one gives no answers");
-    let script = vec![refused, Behaviour::Good];
+    // Refused piece by piece and whole.
+    let script = vec![refused.clone(), refused, Behaviour::Good];
     let server = ModelServer::telling(script, Value::Null, json!({}));
     let url = server.base_url();
     let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];

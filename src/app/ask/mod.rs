@@ -17,10 +17,10 @@ use crate::anchor::agree::BlockLack;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
+use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::brought::CleanRequest;
-use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::sight_rules::SightPlan;
@@ -134,6 +134,8 @@ pub struct AskResult {
     pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
     pub over_a_wire: bool,
+    /// Whether that server is another machine: what it is sent of this one is told before.
+    pub leaves_machine: bool,
     /// What the server lists in the place of a model that it does not know, in a sentence.
     pub instead: Option<String>,
 }
@@ -492,6 +494,7 @@ impl AskSetup<'_> {
             replayed,
             window: self.model.window(),
             over_a_wire: self.model.is_over_a_wire(),
+            leaves_machine: self.model.leaves_machine(),
             instead,
         })
     }
@@ -602,10 +605,10 @@ impl AskResult {
 
     /// The tools whose values went to a server; none for a model that is built in.
     pub fn sent_sight(&self) -> Vec<&ArtifactRef> {
-        let seen = |one: &&ArtifactRef| {
-            self.over_a_wire && one.included_reason == SIGHT_REASON && one.observed_at.is_some()
-        };
-        self.turn.context.iter().filter(seen).collect()
+        match self.over_a_wire {
+            true => tools_shown(&self.turn.context),
+            false => Vec::new(),
+        }
     }
 
     /// What somebody can keep, to hold the ledger to later.

@@ -8,6 +8,7 @@ use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::home::unrecorded::RecordState;
 use crate::app::look::conversation::QuestionPlace;
 use crate::app::words::short_uuids;
+use crate::ask::sight_sent::tools_named;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
@@ -305,22 +306,12 @@ fn not_answered(asked: &AskResult, what: &str) -> String {
     format!("{} {} · {what} · on record", mark("no"), asked.id)
 }
 
-/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
+/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was, or
+/// it was told before.
 fn sent_sight(asked: &AskResult) -> Option<String> {
-    let sent = asked.sent_sight();
-    let oldest = sent.iter().filter_map(|tool| tool.freshness_s).max()?;
-    let names: Vec<&str> = sent
-        .iter()
-        .map(|tool| tool.artifact_type.as_str())
-        .collect();
-    let when = match oldest {
-        0 | 1 => "just now".to_owned(),
-        seconds => format!("{seconds} seconds before"),
-    };
-    Some(format!(
-        "sent about this machine: {} (looked at {when})",
-        names.join(", ")
-    ))
+    let is_untold = asked.over_a_wire && !asked.leaves_machine;
+    let named = tools_named(&asked.turn.context).filter(|_| is_untold)?;
+    Some(format!("sent about this machine: {named}"))
 }
 
 /// Whoever asked gave up before there was anything to record.
