@@ -286,6 +286,32 @@ fn a_model_of_a_list_that_is_refused_gives_way_to_another() {
     verified(&home);
 }
 
+/// Whoever typed an alias typed no model's name.
+#[test]
+fn an_alias_that_leads_nowhere_is_named_with_what_it_stands_for() {
+    let (_dir, home) = home();
+    configure(&home, "[model.alias]\nfast = 'openai/gone'\n");
+    let script = vec![Behaviour::no_such_model()];
+    let server = ModelServer::telling(script, Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let asks = |more: &[(&str, &str)], args: &[&str]| gently(&home, more, args).err;
+    let told = asks(&more, &["ask", "-m", "fast", "Who?"]);
+    let says = "It lists no such model, but 'openai/other:2b' or 'openai/small-1b'. fast is an alias of \
+                openai/gone; to change that: gently config set model.alias.fast PROVIDER/NAME";
+    assert!(told.contains(says), "{told}");
+    let default = [more[0], ("GENTLY_MODEL_DEFAULT", "fast")];
+    let told = asks(&default, &["ask", "Who?"]);
+    assert!(told.contains(says), "{told}");
+    // Without a key nobody is asked.
+    let told = asks(&more, &["ask", "-m", "haiku", "Who?"]);
+    assert!(
+        told.contains("needs a key and there is none")
+            && told.contains("haiku is an alias of anthropic/claude-haiku"),
+        "{told}"
+    );
+}
+
 /// What an alias stands for elsewhere is no advice here.
 #[test]
 fn a_wrong_name_is_answered_with_those_that_the_server_lists() {

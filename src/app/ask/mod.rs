@@ -50,6 +50,7 @@ use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_file
 use denial::{fault_words, refusal_words};
 use model_choice::{
     AUTO, CallOptions, another_of, choose, choose_in, first_of_ollama, instead_of, key, set_server,
+    stands_for,
 };
 use references::{ContextRequest, ThreadRequest};
 use removed::RemovedSecrets;
@@ -88,6 +89,8 @@ pub struct AskSetup<'a> {
     model: Model,
     /// Whether nobody chose it: it is one of its server's list.
     is_from_list: bool,
+    /// The alias that stands for it, where one was named.
+    alias: Option<String>,
     /// What a client brought beside it.
     client: Option<ClientRequest>,
     door: QuestionDoor,
@@ -217,6 +220,7 @@ pub async fn prepare<'a>(
         key,
         model,
         is_from_list: choice.is_from_list,
+        alias: choice.alias,
         client,
         door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
@@ -457,8 +461,12 @@ impl AskSetup<'_> {
         }
         let instead = match &turn.turn {
             TurnEnd::Failed(_, fault) => {
-                let asked = (self.model.id(), self.is_from_list);
-                let looked = what_instead(asked, fault, &self.opened.config);
+                let asked = FailedModel {
+                    id: self.model.id(),
+                    is_from_list: self.is_from_list,
+                    alias: self.alias.as_deref(),
+                };
+                let looked = asked.instead(fault, &self.opened.config);
                 let looked = control.cancelled.run_until_cancelled(looked).await;
                 looked.flatten()
             }
@@ -500,19 +508,33 @@ impl AskSetup<'_> {
     }
 }
 
-/// What else can be asked after a fault of a model, in a sentence; none where its own words are enough.
-async fn what_instead(
-    (id, is_from_list): (&str, bool),
-    fault: &ModelFault,
-    config: &Config,
-) -> Option<String> {
-    let listed = match fault.may_miss_model() {
-        true => instead_of(id, config).await,
-        false => None,
-    };
-    match listed {
-        None if is_from_list && fault.is_refusal() => another_of(id, config).await,
-        listed => listed,
+/// A model that gave no answer, and how it was chosen.
+struct FailedModel<'a> {
+    id: &'a str,
+    is_from_list: bool,
+    alias: Option<&'a str>,
+}
+
+impl FailedModel<'_> {
+    /// What else can be asked after its fault, in sentences; none where the fault's own words are
+    /// enough.
+    async fn instead(&self, fault: &ModelFault, config: &Config) -> Option<String> {
+        if fault.may_miss_model() {
+            let listed = instead_of(self.id, config).await;
+            let alias = self.alias.map(|alias| stands_for(alias, self.id));
+            let ends = |listed: &str| if listed.ends_with('?') { "" } else { "." };
+            match (listed, alias) {
+                (Some(listed), Some(alias)) => {
+                    return Some(format!("{listed}{} {alias}", ends(&listed)));
+                }
+                (None, None) => {}
+                (listed, alias) => return listed.or(alias),
+            }
+        }
+        match self.is_from_list && fault.is_refusal() {
+            true => another_of(self.id, config).await,
+            false => None,
+        }
     }
 }
 

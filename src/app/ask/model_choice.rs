@@ -112,6 +112,8 @@ pub struct ModelChoice {
     pub why: Option<String>,
     /// Whether it was taken from a server's list because somebody has to answer.
     pub is_from_list: bool,
+    /// The alias that stands for it, where one was named.
+    pub alias: Option<String>,
     /// Warnings about the choice, each a whole sentence.
     pub notices: Vec<String>,
 }
@@ -138,6 +140,8 @@ pub async fn choose(
             reason,
         });
     }
+    let alias = config.model.named.aliases.contains_key(wanted);
+    let alias = alias.then(|| wanted.to_owned());
     let settings = call.over(&config.model.params())?;
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
@@ -152,7 +156,15 @@ pub async fn choose(
             id,
             why,
             is_from_list,
+            alias,
             notices,
+        }),
+        Err(OpenHomeError::Setting { flag, reason }) => Err(OpenHomeError::Setting {
+            flag,
+            reason: match alias {
+                Some(alias) => format!("{reason}. {}", stands_for(&alias, &id)),
+                None => reason,
+            },
         }),
         Err(OpenHomeError::UnknownModel { id, .. }) => {
             Err(unknown_beside(&id, &at_hand(config).await, config))
@@ -243,6 +255,13 @@ pub async fn instead_of(id: &str, config: &Config) -> Option<String> {
             format!("It lists no such model, but {several} others: gently model list")
         }
     })
+}
+
+/// What an alias stands for, and how that is changed, in a sentence.
+pub fn stands_for(alias: &str, id: &str) -> String {
+    format!(
+        "{alias} is an alias of {id}; to change that: gently config set model.alias.{alias} PROVIDER/NAME"
+    )
 }
 
 /// How somebody chooses another model of the server whose list the one that refused was taken from,
