@@ -386,7 +386,7 @@ async fn first_there(config: &Config, database: &Path) -> FirstThere {
     };
     FirstThere {
         why: format!(
-            "model {id}: {why}. Choose with --model, or gently config set model.default ID"
+            "model {id}: {why}. Choose with --model, or: gently config set model.default ID"
         ),
         id,
         is_from_list,

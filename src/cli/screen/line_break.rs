@@ -258,7 +258,7 @@ mod tests {
             (
                 40,
                 "question 1: 日本語の質問は長くて空白がありませんので画面の幅を越えます (99 bytes)",
-                "question 1: 日本語の質問は長くて空白があり\n  ませんので画面の幅を越えます (99 bytes)",
+                "question 1: 日本語の質問は長くて空白があ\n  りませんので画面の幅を越えます (99\n  bytes)",
             ),
             // A sentence of this program's name is none of its commands.
             (
