@@ -51,7 +51,7 @@ fn a_file_of_the_other_kind_is_called_what_it_is() {
         &["--all", "--level", "generic", "--as", "batch"],
     );
     person
-        .gently(&["share", "--yes", "--out", "shared.json"])
+        .gently(&["share", "--withheld", "--yes", "--out", "shared.json"])
         .exits(0);
     for file in ["all.jsonl", "one.json"] {
         let checked = person.gently(&["check", file]).exits(2);
