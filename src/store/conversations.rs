@@ -144,6 +144,10 @@ const MODELS: &str = "SELECT e.model, ifnull(max(e.outcome = 'answered'), 0) FRO
       CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model
       ORDER BY max(iif(e.outcome = 'answered', v.line, -1)) DESC, max(v.line) DESC";
 
+/// The models of the newest exchanges (`?1`) that were answered, or refused by their servers.
+const ANSWERS: &str = "SELECT model, outcome = 'answered' FROM llm_exchange
+      WHERE outcome = 'answered' OR (outcome = 'failed' AND reason LIKE 'http_4%') ORDER BY prompt_line DESC LIMIT ?1";
+
 /// Behind the last line there can be.
 const END: u64 = i64::MAX.unsigned_abs();
 
@@ -231,6 +235,12 @@ impl ReadStore {
             MODELS,
             values![thread, most],
         )
+    }
+
+    /// The models that answered in the newest `most` exchanges, or were refused by their servers, and
+    /// which of both; the newest first.
+    pub fn answers_of_models(&self, most: u32) -> Result<Vec<(String, bool)>, StoreError> {
+        self.list("read who answered last", ANSWERS, values![most])
     }
 
     /// A page of the messages of a conversation, in the order of their lines, whichever way it goes.

@@ -115,6 +115,9 @@ fn the_drill_with_nothing_newer() {
     let back = restore(&gently, &file);
     back.says(0, "consistent  yes");
     assert!(back.err.contains("gently audit adopt"), "{back:?}");
+    // No other home is where homes are by default, so commands have to name it.
+    let export = format!("  export GENTLY_HOME={} ", gently.home().display());
+    assert!(back.err.contains(&export), "{back:?}");
     assert_eq!(gently.log(), log);
     for name in ["gently.db", "keys/auth.key", "keys/signing.key"] {
         assert_eq!(

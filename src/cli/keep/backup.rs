@@ -1,6 +1,6 @@
 //! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
 
-use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::open::{self, OpenHomeError, before_commands};
 use crate::app::keep::adopt::{self, AdoptCheck};
 use crate::app::keep::backup::{RestoreResult, backup, restore};
 use crate::home::Home;
@@ -64,6 +64,10 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     say_report(&restored.report);
     say("what was erased after this backup was made is in it, and must be erased once more");
     say("nothing is written here before you say what was published after this backup; one of:");
+    let home = before_commands(&restored.root);
+    if !home.is_empty() {
+        say(&format!("  export {home}    first, for all that follows"));
+    }
     say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
     say("  gently audit adopt --nothing-newer   nothing was published since");
     FINE

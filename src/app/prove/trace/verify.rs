@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::home::Home;
+use crate::os::shell_word;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::{PublicKey, Verifier};
@@ -20,7 +21,7 @@ use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening
 
 use super::own::{OwnRecord, OwnVerdicts};
 use crate::app::home::open;
-use crate::app::prove::verify::opening::opened;
+use crate::app::prove::verify::opening::{is_opening, opened};
 use crate::app::prove::verify::target::read_signers;
 
 /// What is asked about a trace.
@@ -137,7 +138,14 @@ fn check_against(
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
     let bytes = bytes.map_err(|e| format!("{place}: {e}; a file of traces is wanted"))?;
-    let documents = read_file(&bytes).map_err(|e| format!("{place}: {e}"))?;
+    let documents = read_file(&bytes).map_err(|e| match is_opening(&bytes) {
+        true => format!(
+            "{place} is what gently share or gently audit open wrote, and no file of traces; check it with: \
+             gently check {}",
+            shell_word(&request.file)
+        ),
+        false => format!("{place}: {e}"),
+    })?;
     let keys = CheckKeys::of(request, own)?;
     let checked = documents.into_iter().flat_map(|document| match document {
         TraceDocument::Envelope(envelope) => vec![check_envelope(&envelope, &keys, own)],
