@@ -4,6 +4,7 @@ pub mod conversation;
 pub mod provider_change;
 pub mod recall;
 pub mod refer;
+pub mod sight_sent;
 pub mod stored_text;
 pub mod window;
 pub mod withheld;
@@ -86,7 +87,7 @@ pub struct TurnResult {
     pub resumed: ActiveSession,
     /// Secrets that were removed from the prompt, and from the owner's part of the system message,
     /// before anything else saw them.
-    pub removed: Vec<SecretFinding>,
+    pub removed: Vec<TakenSecret>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
     /// What was declared, and what that came to.
@@ -101,6 +102,26 @@ pub struct TurnResult {
     pub tokens: Option<PromptTokens>,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
+}
+
+/// A secret that was removed before anything else saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenSecret {
+    /// What it is: `aws-access-key`.
+    pub kind: String,
+    /// Where it stood.
+    pub place: TakenFrom,
+}
+
+/// Where a secret stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenFrom {
+    /// In the text of a question, on this line, from zero.
+    Line(usize),
+    /// In what a client brought beside it.
+    Messages,
+    /// In the owner's part of the system message.
+    System,
 }
 
 /// What is asked.
@@ -221,6 +242,9 @@ pub async fn ask(
     };
     let mut actions = prompt.actions().to_vec();
     let tokens = Some(prompt.compiled().tokens());
+    if let Some(notice) = sight_sent::notice(model, &injected) {
+        (environment.say)(&notice);
+    }
     let turn = call(environment, model, prompt, &mut actions, control).await?;
     Ok(TurnResult {
         turn,
@@ -377,8 +401,25 @@ struct RedactedQuestion {
     own: Option<Clean>,
     /// What a client brought.
     client: Option<CleanRequest>,
-    removed: Vec<SecretFinding>,
+    removed: Vec<TakenSecret>,
     numbers: Placeholders,
+}
+
+/// Secrets by their lines in a text. What stands in the place of one ends no line.
+fn taken_from<'a>(
+    text: &'a str,
+    found: &'a [SecretFinding],
+) -> impl Iterator<Item = TakenSecret> + 'a {
+    let (mut line, mut done) = (0, 0);
+    found.iter().map(move |one| {
+        let between = text.get(done..one.start).unwrap_or_default();
+        line += between.matches('\n').count();
+        done = one.start.max(done);
+        TakenSecret {
+            kind: one.kind.clone(),
+            place: TakenFrom::Line(line),
+        }
+    })
 }
 
 impl RedactedQuestion {
@@ -392,7 +433,14 @@ impl RedactedQuestion {
             .recorder
             .numbers(environment.store, session.uuid);
         let mut numbers = numbers.map_err(AskError::Prompt)?;
-        let mut removed = question.marked.to_vec();
+        let mut removed: Vec<_> = taken_from(question.text, question.marked).collect();
+        let taken = |found: Vec<SecretFinding>, place| {
+            let one = move |one: SecretFinding| TakenSecret {
+                kind: one.kind,
+                place,
+            };
+            found.into_iter().map(one)
+        };
         let given = without(question.text, question.marked, &mut numbers);
         // What stays by the home's own list is said by the list's digest on record.
         let Redaction {
@@ -405,16 +453,16 @@ impl RedactedQuestion {
             Some(client) => {
                 let brought = CleanRequest::of(client, (&given, &found), &mut numbers);
                 let (client, more) = brought.map_err(unrecordable)?;
-                removed.extend(more);
+                removed.extend(taken(more, TakenFrom::Messages));
                 Some(client)
             }
         };
-        removed.extend(found);
+        removed.extend(taken_from(&given, &found));
         let own = model
             .system()
             .map(|text| redact_with(text.trim(), &mut numbers))
             .map(|own| {
-                removed.extend(own.found);
+                removed.extend(taken(own.found, TakenFrom::System));
                 own.clean
             });
         Ok(RedactedQuestion {

@@ -331,7 +331,12 @@ impl Home {
     /// What a turn may refer to: the home's `context.json`, or the built-in one in a home from
     /// before it.
     pub fn context(&self) -> Result<ContextConfig, HomeError> {
-        let path = self.root.join(CONTEXT);
+        Home::context_in(&self.root)
+    }
+
+    /// The same of the home in a folder that may lack other parts.
+    pub fn context_in(root: &Path) -> Result<ContextConfig, HomeError> {
+        let path = root.join(CONTEXT);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => GENESIS_CONTEXT.to_owned(),

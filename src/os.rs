@@ -30,6 +30,21 @@ pub fn shell_word(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Whether what is printed goes into a file that a person can hand on; a pipe is none.
+#[cfg(unix)]
+pub fn is_led_into_file() -> bool {
+    use std::os::fd::AsFd as _;
+    let handle = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    handle.is_ok_and(|file| file.metadata().is_ok_and(|data| data.is_file()))
+}
+
+/// Elsewhere what is no terminal is taken for one.
+#[cfg(not(unix))]
+pub fn is_led_into_file() -> bool {
+    use std::io::IsTerminal as _;
+    !io::stdout().is_terminal()
+}
+
 /// What kind of thing this is, in a word or two.
 pub fn kind_of(kind: std::fs::FileType) -> &'static str {
     #[cfg(unix)]

@@ -130,11 +130,38 @@ pub(super) struct RuleResult {
     pub found: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Summary {
+/// `validator_summary` (AEGIS 9.1), as canonical JSON.
+#[derive(Serialize, Deserialize)]
+pub struct ValidatorSummary {
+    /// What drifted.
     #[serde(flatten)]
-    flags: ValidatorFlags,
-    notes: String,
+    pub flags: ValidatorFlags,
+    /// The same for people.
+    pub notes: String,
+}
+
+impl ValidatorSummary {
+    /// As it is stored.
+    pub fn canonical(&self) -> String {
+        canon::print(self).expect("booleans and a text have a print")
+    }
+}
+
+/// What a judgement's notes are, by how many checks were made, and class and summary of each event in
+/// the order of the classes.
+pub fn notes_of(checks: usize, events: &[(&str, &str)]) -> String {
+    let checks = match checks {
+        1 => "1 check".to_owned(),
+        n => format!("{n} checks"),
+    };
+    if events.is_empty() {
+        return format!("no drift in {checks}");
+    }
+    let told = events
+        .iter()
+        .map(|(class, summary)| format!("{class}: {summary}"));
+    let told: Vec<String> = told.collect();
+    format!("{} of {checks}: {}", told.len(), told.join("; "))
 }
 
 impl Judgement {
@@ -195,28 +222,18 @@ impl Judgement {
     /// of each event. Holds no word of the reply. How many checks were made stands in it so that
     /// none can be taken away unseen.
     pub fn notes(&self) -> String {
-        let checks = match self.checks.len() {
-            1 => "1 check".to_owned(),
-            n => format!("{n} checks"),
-        };
-        if self.events.is_empty() {
-            return format!("no drift in {checks}");
-        }
-        let notes: Vec<String> = self
-            .events
-            .iter()
-            .map(|e| format!("{}: {}", e.class.name(), e.summary))
-            .collect();
-        format!("{} of {checks}: {}", notes.len(), notes.join("; "))
+        let events = self.events.iter();
+        let events = events.map(|event| (event.class.name(), event.summary.as_str()));
+        notes_of(self.checks.len(), &events.collect::<Vec<_>>())
     }
 
     /// `validator_summary` (AEGIS 9.1): flags and notes as canonical JSON.
     pub fn summary_json(&self) -> String {
-        canon::print(&Summary {
+        ValidatorSummary {
             flags: self.flags(),
             notes: self.notes(),
-        })
-        .expect("booleans and a text have a print")
+        }
+        .canonical()
     }
 
     /// What a person is told of, in the order of the classes.

@@ -48,12 +48,12 @@ pub(super) fn objects_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     os::open_regular(&dir.join("HEAD")).map_err(|e| format!("HEAD is {e}"))?;
     if is_there(&dir.join("shallow")) {
         return Err("it is a shallow clone, which holds the end of a history only: `git fetch --unshallow` there, or \
-                    `git clone --mirror` without --depth"
+                    `git clone --mirror` without --depth; in a home of gently's, `gently audit rebuild`"
             .to_owned());
     }
     if is_there(&dir.join("info/grafts")) {
         return Err("it has grafts (info/grafts), which give commits other parents than they have: remove that file, \
-                    or `git clone --mirror` it"
+                    or `git clone --mirror` it; in a home of gently's, `gently audit rebuild`"
             .to_owned());
     }
     let mut all = Vec::new();

@@ -31,7 +31,7 @@ pub enum AppendError {
         source: io::Error,
     },
     /// A directory, a device, a pipe, a link.
-    #[error("{path} is not a regular file: move it away, or name another log", path = path.display())]
+    #[error("{path} is not a regular file, and is not followed: gently audit rebuild puts it aside, and writes the log anew", path = path.display())]
     NotAFile {
         /// Path of the log.
         path: PathBuf,

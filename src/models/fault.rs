@@ -213,6 +213,18 @@ impl ModelFault {
         }
     }
 
+    /// Whether the server refused what it was asked, and would again: neither the key nor the moment
+    /// is what it refused.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            ModelFault::Status { status, .. } => {
+                (400..500).contains(status) && !matches!(status, 401 | 403 | 407 | 408 | 413 | 429)
+            }
+            ModelFault::Unstreamed(fault) => fault.is_refusal(),
+            _ => false,
+        }
+    }
+
     /// What happened, with what a person can do about it in other words than its own.
     pub fn mended(&self, how: &str) -> String {
         match self {

@@ -202,7 +202,12 @@ impl Endpoint {
 
     /// Whether it is on this machine, or so near that nobody encrypts on the way.
     pub(super) fn is_near(&self) -> bool {
-        self.endpoint.scheme() == "http" || is_loopback(&self.endpoint)
+        self.endpoint.scheme() == "http" || self.is_loopback()
+    }
+
+    /// Whether it is on this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        is_loopback(&self.endpoint)
     }
 
     /// Where it is.

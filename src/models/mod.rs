@@ -110,6 +110,11 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// Whether what it is asked leaves this machine.
+    fn leaves_machine(&self) -> bool {
+        false
+    }
+
     /// Whether [`Backend::watch`] asks the server for its answer piece by piece.
     fn streams(&self) -> bool {
         false

@@ -171,6 +171,11 @@ impl Model {
         matches!(self.answerer, Answerer::Wire(_))
     }
 
+    /// Whether that server is another machine, as far as its address tells.
+    pub fn leaves_machine(&self) -> bool {
+        matches!(&self.answerer, Answerer::Wire(backend) if backend.leaves_machine())
+    }
+
     /// The owner's part of the system message, as it was written.
     pub fn system(&self) -> Option<&str> {
         self.settings.system.as_deref()

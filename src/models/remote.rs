@@ -218,6 +218,10 @@ impl Backend for Remote {
         window::by_itself(self.wire).by_itself
     }
 
+    fn leaves_machine(&self) -> bool {
+        !self.link.is_loopback()
+    }
+
     fn streams(&self) -> bool {
         true
     }

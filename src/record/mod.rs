@@ -3,6 +3,7 @@
 //! Floor 0. Every byte of the evidence is defined in `docs/format.md`; each format type here names
 //! its section, and its reading and writing halves stand side by side.
 
+pub mod attached;
 pub mod bitcoin;
 pub mod canon;
 pub mod context;

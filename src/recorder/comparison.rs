@@ -109,8 +109,9 @@ pub struct LogPosition {
 
 /// Compares the log's end with the applied mark and the pending lines.
 ///
-/// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn. Whatever
-/// is longer than that, or holds a line of another history, is somebody's.
+/// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn, and a power
+/// loss perhaps zeros behind it. Whatever else is longer than that, or holds a line of another history,
+/// is somebody's.
 pub fn compare_log(
     expected: &ExpectedLog<'_>,
     found: &FoundLog,
@@ -147,7 +148,10 @@ pub fn compare_log(
         .iter()
         .rposition(|b| *b == b'\n')
         .map_or(0, |at| at + 1);
-    if after.len() > common {
+    // Zeros up to the end are what a power loss leaves of a file that was growing: nobody's words.
+    let to_the_end = expected.from + u64::try_from(after.len()).unwrap_or(u64::MAX) == length;
+    let zeros = to_the_end && after[whole_lines..].iter().all(|byte| *byte == 0);
+    if after.len() > common && !zeros {
         compare_rest(expected, &after[whole_lines..], whole_lines, length)?;
     }
     Ok(LogPosition {
@@ -506,6 +510,8 @@ mod tests {
             (format!("{one}\n{}", &two[..9]), expected.from),
             (format!("{one}\n\0\0\0"), expected.from),
             (format!("{one}\n{two}\n"), expected.to),
+            // Zeros, as many as there may be, are nobody's words.
+            (format!("{one}\n{two}\n{}", "\0".repeat(500)), expected.to),
         ] {
             assert_eq!(compare(text).ok().unwrap().agreed, agreed);
         }
@@ -514,7 +520,7 @@ mod tests {
             (format!("{other}\n"), true),
             (format!("{one}\n{other}\n"), false),
             (format!("{one}\n{two}\n{other}\n"), false),
-            (format!("{one}\n{two}\n\0"), false),
+            (format!("{one}\n{two}\n\0x"), false),
         ] {
             let difference = compare(text).err().unwrap();
             assert_eq!(difference.is_behind, is_behind, "{difference:?}");

@@ -31,7 +31,7 @@ pub enum RecorderError {
         waited_s: u64,
     },
     /// The lock file could not be used.
-    #[error("the writer's lock {path}: {reason}")]
+    #[error("{path} can't be used: {reason}; gently doctor says what to do")]
     Lock {
         /// File of the lock.
         path: PathBuf,
@@ -68,6 +68,16 @@ pub enum RecorderError {
         expected: String,
         /// What is there.
         actual: String,
+    },
+    /// The database lacks the tree head that it had.
+    #[error(
+        "the database has no signed tree head, though {lines} lines of the log are written: somebody took it away, and \
+             what was added meanwhile would be signed unseen. Nothing was written. `gently audit verify` compares what is \
+             there; if that holds, `gently audit rebuild` has it signed again"
+    )]
+    NoTreeHead {
+        /// How many lines are written.
+        lines: u64,
     },
     /// The last line is more than an hour in the future.
     #[error(

@@ -116,7 +116,8 @@ fn named() -> String {
     )
 }
 
-/// Messages of a conversation (`?1`) on one side of a line (`?2`), the nearest first; up to `?3`.
+/// Messages of a conversation (`?1`) on one side of a line (`?2`), the nearest first; up to `?3`. An event
+/// that is none of an exchange of this conversation shows nothing.
 fn messages(after: bool) -> String {
     let (side, order) = match after {
         true => (">", "ASC"),
@@ -126,7 +127,9 @@ fn messages(after: bool) -> String {
         "SELECT t.turn_id, t.speaker, t.content, v.created_at, v.line, e.exchange_id, e.model
            FROM thread_event v CROSS JOIN chat_turn t ON t.turn_id = v.event_id
            CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id
+           CROSS JOIN thread_turn h ON h.line = e.prompt_line AND h.thread_id = v.thread_id AND h.turn_id = v.turn_id
           WHERE v.thread_id = ?1 AND v.line {side} ?2 AND v.kind IN ('INTENT', 'EXECUTION')
+            AND v.event_id = iif(v.kind = 'INTENT', e.turn_user_id, e.turn_aurora_id)
           ORDER BY v.line {order} LIMIT ?3"
     )
 }
@@ -140,6 +143,10 @@ const MODELS: &str = "SELECT e.model, ifnull(max(e.outcome = 'answered'), 0) FRO
       (SELECT turn_id, line FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' ORDER BY line DESC LIMIT ?2) v
       CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model
       ORDER BY max(iif(e.outcome = 'answered', v.line, -1)) DESC, max(v.line) DESC";
+
+/// The models of the newest exchanges (`?1`) that were answered, or refused by their servers.
+const ANSWERS: &str = "SELECT model, outcome = 'answered' FROM llm_exchange
+      WHERE outcome = 'answered' OR (outcome = 'failed' AND reason LIKE 'http_4%') ORDER BY prompt_line DESC LIMIT ?1";
 
 /// Behind the last line there can be.
 const END: u64 = i64::MAX.unsigned_abs();
@@ -228,6 +235,12 @@ impl ReadStore {
             MODELS,
             values![thread, most],
         )
+    }
+
+    /// The models that answered in the newest `most` exchanges, or were refused by their servers, and
+    /// which of both; the newest first.
+    pub fn answers_of_models(&self, most: u32) -> Result<Vec<(String, bool)>, StoreError> {
+        self.list("read who answered last", ANSWERS, values![most])
     }
 
     /// A page of the messages of a conversation, in the order of their lines, whichever way it goes.

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
+use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 
 use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
@@ -79,9 +80,17 @@ impl ReadStore {
         self.row("WHERE session_id = ?1", values![uuid])
     }
 
-    /// The session that was opened last.
+    /// The session that was opened last, by the lines of the log.
     pub fn newest_session(&self) -> Result<Option<SessionRow>, StoreError> {
-        self.row("ORDER BY rowid DESC LIMIT 1", values![])
+        // From the end, and no further than that session is long.
+        let sql =
+            "SELECT line FROM log_line WHERE line LIKE '%|session_start|%' ORDER BY n DESC LIMIT 1";
+        let line: Option<String> = self.one("look for the newest session", sql, values![])?;
+        let line = line.and_then(|text| Line::parse(text.as_bytes()).ok());
+        match line.and_then(|line| line.session) {
+            Some(id) => self.session(id),
+            None => Ok(None),
+        }
     }
 
     /// Calls `each` for every exchange, or for those of one session, in the order of sessions and

@@ -101,6 +101,18 @@ pub enum StoreError {
         /// What SQLite said.
         reason: String,
     },
+    /// No room for what was to be written.
+    #[error(
+        "the disk that gently.db is on is full, or a limit on the size of files is reached, so gently can't {what}; \
+         nothing of it was recorded. Make room there (`gently doctor` says where it is, and how much is free), then ask \
+         again: what was recorded before is whole (SQLite: {reason})"
+    )]
+    Full {
+        /// What was being done.
+        what: &'static str,
+        /// What SQLite said.
+        reason: String,
+    },
     /// There is no database at that place.
     #[error("no database at {path}: run `gently init`")]
     Missing {

@@ -65,6 +65,12 @@ row! {
 }
 
 impl LedgerHead {
+    /// Whether its signed tree head was taken away: lines are written, and each batch of them is
+    /// signed before that.
+    pub fn lacks_tree_head(&self) -> bool {
+        self.checkpoint.is_none() && self.applied.lines > 0
+    }
+
     /// Where it says that the log ends.
     pub fn log_end(&self) -> LogEnd {
         LogEnd {

@@ -8,7 +8,7 @@ use crate::record::unseen::spelled_on_a_line;
 
 /// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
 /// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
-const NO_EVIDENCE: [&str; 16] = [
+const NO_EVIDENCE: [&str; 17] = [
     "auth_failure",
     "block",
     "calendar_state",
@@ -18,6 +18,7 @@ const NO_EVIDENCE: [&str; 16] = [
     "placeholder",
     "placeholder_key",
     "project",
+    "refinery_schema_history",
     "scrub",
     "setting_state",
     "setting_tag",
@@ -79,6 +80,20 @@ impl SchemaDifference {
     }
 }
 
+impl SchemaDifference {
+    /// What a person does about a table that is none of gently's.
+    pub fn cure(&self) -> Option<String> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_named = self.name.bytes().all(is_plain) && !self.name.is_empty();
+        (self.kind == "table" && self.state == SchemaState::Extra && is_named).then(|| {
+            format!(
+                "look at what is in it; then, in the home: sqlite3 gently.db 'DROP TABLE {}'",
+                self.name
+            )
+        })
+    }
+}
+
 /// As a sentence says it: `trigger chat_turn_stays is missing`.
 impl fmt::Display for SchemaDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,9 +122,14 @@ impl Store {
     /// was in them, and takes away views, indexes and triggers that this build does not make; tables
     /// of evidence stay as they are. Says what was not as it should be.
     pub fn make_schema_again(&mut self) -> Result<Vec<SchemaDifference>, StoreError> {
-        let faults = self.schema_faults()?;
-        if faults.iter().any(SchemaDifference::is_mendable) {
-            self.transact(&mut |write| write.driver.make_schema_again(&faults))?;
+        let mut faults = self.schema_faults()?;
+        let mut left = faults.clone();
+        // What belonged to a table under another name shows once the table is there again.
+        while left.iter().any(SchemaDifference::is_mendable) {
+            self.transact(&mut |write| write.driver.make_schema_again(&left))?;
+            let known = std::mem::replace(&mut left, self.schema_faults()?);
+            left.retain(|fault| !known.contains(fault));
+            faults.extend(left.iter().cloned());
         }
         Ok(faults)
     }

@@ -71,9 +71,16 @@ impl ReadStore {
         self.row("WHERE thread_id = ?1", values![id])
     }
 
-    /// Up to `most` threads, newest first.
+    /// Up to `most` threads, newest first, by the lines that began them: an artifact's, or that of the
+    /// first event.
     pub fn newest_threads(&self, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
-        self.rows("ORDER BY rowid DESC LIMIT ?1", values![most])
+        self.rows(
+            "ORDER BY ifnull((SELECT a.line FROM artifact a WHERE a.id = thread.thread_id AND a.kind = 'thread'
+                               ORDER BY a.line LIMIT 1),
+                             (SELECT v.line FROM thread_event v WHERE v.thread_id = thread.thread_id
+                               ORDER BY v.line LIMIT 1)) DESC, rowid DESC LIMIT ?1",
+            values![most],
+        )
     }
 
     /// How many threads a session has begun.

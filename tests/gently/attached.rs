@@ -120,6 +120,68 @@ fn an_image_is_sent_beside_the_question_and_named_on_record() {
     );
 }
 
+/// The head of a table is no wish of whoever attaches it.
+#[test]
+fn what_a_file_says_is_no_request_to_act() {
+    let (person, _server) = served(Behaviour::Good);
+    put(
+        &person,
+        "costs.md",
+        b"| call | count |\n|---|---|\n| open | 3 |\n",
+    );
+    let asked = person.gently(&["ask", "--json", "What is counted?", "-f", "costs.md"]);
+    assert_eq!(asked.exits(0).json()["actions"], json!([]));
+    let asked = person.gently(&["ask", "--json", "Restart nginx", "-f", "costs.md"]);
+    assert_eq!(
+        asked.exits(0).json()["actions"].as_array().unwrap().len(),
+        1
+    );
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// Where a secret stood is what helps whoever has to change it.
+#[test]
+fn files_and_lines_of_removed_secrets_are_told() {
+    let (person, _server) = served(Behaviour::Good);
+    put(&person, "notes.txt", b"one\ntwo\n");
+    put(&person, "db_password.txt", b"\ncorrect-horse-7\n");
+    put(
+        &person,
+        "app.py",
+        b"import os\n\npassword = 'hunter2hunter2'\nprint(os)\ndb_password = 'Tr0ub4dor&3xy'",
+    );
+    let question = "What is this?\nMy password is hunter3hunter3";
+    let files = ["-f", "notes.txt", "-f", "db_password.txt", "-f", "app.py"];
+    let words = ["ask", question];
+    let told = person.gently(&[&words[..], &files].concat()).exits(0).err;
+    let unfolded = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in [
+        "1 secret removed from your question before it was stored or sent: password",
+        "1 secret removed from db_password.txt line 2 before it was stored or sent: password",
+        "2 secrets removed from app.py lines 3 and 5 before it was stored or sent: password",
+    ] {
+        assert!(unfolded.contains(sentence), "{sentence}: {told}");
+    }
+    assert!(!told.contains("notes.txt"), "{told}");
+    let json = person.gently(&[&["--json"], &words[..], &files].concat());
+    let places: Vec<(Value, Value)> = json.exits(0).json()["removed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["file"].clone(), one["line"].clone()))
+        .collect();
+    let expected = [
+        (Value::Null, Value::Null),
+        (json!("db_password.txt"), json!(2)),
+        (json!("app.py"), json!(3)),
+        (json!("app.py"), json!(5)),
+    ];
+    for one in &expected {
+        assert!(places.contains(one), "{one:?}: {places:?}");
+    }
+    assert_eq!(places.len(), expected.len());
+}
+
 /// From hash or length of a file a short secret in it could be guessed.
 #[test]
 fn of_a_file_with_secrets_neither_hash_nor_length_is_told_to_anybody() {
@@ -141,6 +203,9 @@ fn of_a_file_with_secrets_neither_hash_nor_length_is_told_to_anybody() {
             json!([{"name": name, "bytes": null, "sha256": null, "secrets_removed": true, "image": null}])
         );
         assert_eq!(json["removed_from_prompt"].as_array().unwrap().len(), 1);
+        let kind = &json["removed_from_prompt"][0];
+        let removed = json!([{"kind": kind, "from": "file", "file": name, "line": 1}]);
+        assert_eq!(json["removed"], removed);
         let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
         let prompt = shown["prompt"].as_str().unwrap();
         let head = format!("What is this?\n\n--- file 1 of 1: \"{name}\" (secrets removed) ---\n");

@@ -115,6 +115,9 @@ fn the_drill_with_nothing_newer() {
     let back = restore(&gently, &file);
     back.says(0, "consistent  yes");
     assert!(back.err.contains("gently audit adopt"), "{back:?}");
+    // No other home is where homes are by default, so commands have to name it.
+    let export = format!("  export GENTLY_HOME={} ", gently.home().display());
+    assert!(back.err.contains(&export), "{back:?}");
     assert_eq!(gently.log(), log);
     for name in ["gently.db", "keys/auth.key", "keys/signing.key"] {
         assert_eq!(
@@ -208,6 +211,39 @@ fn a_newer_published_ledger_is_taken_over() {
     gently.ok(&["audit", "verify"]);
     gently.ok(&["audit", "verify", "--require", "signed"]);
     fsck(&gently);
+}
+
+#[test]
+fn what_was_erased_after_the_backup_is_said_to_be_back() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "of the whale"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["erase", "last", "--yes"]);
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    let back = restore(&gently, &file);
+    assert_eq!(back.code, 0);
+    assert!(back.err.contains("must be erased once more"), "{back:?}");
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    assert_eq!(taken.json()["erasings"], 1);
+    // Which text it was, only the lost tombstone said: it is found, and erased as before.
+    gently.ok(&["search", "whale"]);
+    gently.ok(&["erase", "last", "--yes"]);
+    gently.run(&["search", "whale"], &[]).says(1, "");
+    gently.ok(&["ask", "of ships"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+
+    // The tombstone of what a taking over lost is none of an erasing.
+    fs::remove_dir_all(&mirror).unwrap();
+    fs::remove_dir_all(gently.beside("lost")).unwrap();
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(taken.json()["erasings"], 2, "{taken:?}");
 }
 
 #[test]

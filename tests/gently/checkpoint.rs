@@ -15,7 +15,7 @@ use gently::record::ledger::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, note, parse_note};
 use gently::recorder::{
-    ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always,
+    ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always, rebuild,
 };
 
 use crate::at_hand::AtHand;
@@ -229,14 +229,19 @@ fn lines_that_the_database_does_not_hold_are_not_signed() {
 }
 
 #[test]
-fn a_home_without_one_gets_it_when_a_writer_starts() {
+fn a_home_without_one_gets_it_from_a_rebuild_alone() {
     let rig = told();
     fs::remove_file(rig.root().join("audit.checkpoint")).unwrap();
-    // As a database from before there were any.
     let db = rusqlite::Connection::open(rig.root().join("gently.db")).unwrap();
     db.execute("UPDATE head SET checkpoint = NULL", []).unwrap();
     drop(db);
     let lines = rig.store().head().unwrap().lines;
+    let refused = rig.watched(at(3), gently::recorder::unwatched());
+    assert!(
+        matches!(refused.map(|_| ()), Err(RecorderError::NoTreeHead { lines: all }) if all == lines),
+        "whoever took it away would have it signed what he added"
+    );
+    rebuild(&rig.home_paths(), at(3)).unwrap();
     drop(rig.recorder(at(3)));
     assert_eq!(
         rig.store().head().unwrap().lines,

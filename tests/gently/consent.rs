@@ -251,6 +251,12 @@ fn what_others_pin_is_printed_and_is_right_after_a_rotation() {
     let first = person.gently(&["key", "show"]).exits(0);
     let file = std::fs::read_to_string(person.at("keys/allowed_signers")).unwrap();
     assert_eq!(first.out, file);
+    // There is no file before somebody leads the lines into one.
+    assert!(
+        first.err.contains("key show > signers") && !first.err.contains("that file"),
+        "{}",
+        first.err
+    );
     person.gently(&["key", "rotate", "--yes"]).exits(0);
     person.ask("And now?");
     person.gently(&["session", "close"]).exits(0);

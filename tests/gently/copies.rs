@@ -420,7 +420,7 @@ fn hostile_addresses_run_nothing() {
     ] {
         let refused = looks(&reader, address, &["--json"]).exits(2);
         assert!(
-            refused.err.contains("gently audit: no copy of"),
+            refused.err.contains("error: no copy of"),
             "{address}: {}",
             refused.err
         );

@@ -135,6 +135,26 @@ fn what_is_no_command_says_what_was_meant() {
     assert!(!person.home().exists(), "a misspelt command makes no home");
 }
 
+#[test]
+fn commands_of_other_programs_are_answered_with_what_is_typed_here() {
+    let person = person();
+    for (typed, meant) in [
+        (&["rm", "last"][..], "gently erase last\n"),
+        (&["trace", "last"], "gently trace show last\n"),
+        (
+            &["consent", "revoke", "consent-1"],
+            "gently consent withdraw consent-1\n",
+        ),
+        (
+            &["trace", "export", "last", "--level", "full"],
+            "did you mean full_traces?",
+        ),
+    ] {
+        let ran = person.gently(typed).exits(2);
+        assert!(ran.err.contains(meant), "{typed:?}: {ran:?}");
+    }
+}
+
 /// The line that is suggested does what it says: a shell that runs it asks exactly that.
 #[test]
 fn the_suggested_line_asks_the_question() {

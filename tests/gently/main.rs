@@ -6,6 +6,7 @@ mod acceptance;
 mod actions;
 mod agent;
 mod aics;
+mod amiss;
 mod anchor;
 mod anchored;
 mod artifacts;

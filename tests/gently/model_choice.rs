@@ -253,6 +253,77 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     verified(&home);
 }
 
+/// Nobody is held to a model that nobody chose.
+#[test]
+fn a_model_of_a_list_that_is_refused_gives_way_to_another() {
+    let (_dir, home) = home();
+    let refused = Behaviour::error(400, "this one gives no answers");
+    // Refused piece by piece and whole.
+    let script = vec![refused.clone(), refused, Behaviour::Good];
+    let server = ModelServer::telling(script, Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let ran = gently(&home, &more, &["ask", "--json", "Who?"]);
+    let said = ran.json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        ran.code == 2
+            && said.contains("said 400: this one gives no answers. It was taken from the list")
+            && said.ends_with("gently config set model.default openai/small-1b"),
+        "{said}"
+    );
+    // The list has another name first for whoever chooses none.
+    assert_eq!(ran.json()["model"], "openai/other:2b");
+    let ran = gently(&home, &more, &["ask", "-m", "small-1b", "Who?"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = gently(&home, &more, &["ask", "--new", "--json", "Who?"]);
+    assert_eq!(ran.json()["model"], "openai/small-1b", "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("model openai/small-1b: the one that answered here last of the server at"),
+        "{}",
+        ran.err
+    );
+    verified(&home);
+}
+
+/// Whoever typed an alias typed no model's name.
+#[test]
+fn an_alias_that_leads_nowhere_is_named_with_what_it_stands_for() {
+    let (_dir, home) = home();
+    configure(&home, "[model.alias]\nfast = 'openai/gone'\n");
+    let script = vec![Behaviour::no_such_model()];
+    let server = ModelServer::telling(script, Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let asks = |more: &[(&str, &str)], args: &[&str]| gently(&home, more, args).err;
+    let told = asks(&more, &["ask", "-m", "fast", "Who?"]);
+    let says = "It lists no such model, but 'openai/other:2b' or 'openai/small-1b'. fast is an alias of \
+                openai/gone; to change that: gently config set model.alias.fast PROVIDER/NAME";
+    assert!(told.contains(says), "{told}");
+    let default = [more[0], ("GENTLY_MODEL_DEFAULT", "fast")];
+    let told = asks(&default, &["ask", "Who?"]);
+    assert!(told.contains(says), "{told}");
+    // Without a key nobody is asked.
+    let told = asks(&more, &["ask", "-m", "haiku", "Who?"]);
+    assert!(
+        told.contains("needs a key and there is none")
+            && told.contains("haiku is an alias of anthropic/claude-haiku"),
+        "{told}"
+    );
+}
+
+/// What an alias stands for elsewhere is no advice here.
+#[test]
+fn a_wrong_name_is_answered_with_those_that_the_server_lists() {
+    let (_dir, home) = home();
+    let server = ModelServer::telling(vec![Behaviour::Good], Value::Null, json!({}));
+    let url = server.base_url();
+    let more = [("GENTLY_MODEL_BASE_URL", url.as_str())];
+    let ran = gently(&home, &more, &["ask", "-m", "gpt-4o", "Who?"]);
+    let says = "no model 'gpt-4o': say 'openai/other:2b' or 'openai/small-1b', or observer; gently model list";
+    assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
+}
+
 #[test]
 fn an_alias_is_resolved_before_anything_is_recorded() {
     let (_dir, home) = home();

@@ -97,7 +97,7 @@ fn busy(options: &[&str]) -> Person {
     let told = person.ask(&format!("Is {TYPED} still valid in Kirkcudbright?"));
     assert!(
         told.err
-            .contains("removed from the prompt before it was stored or sent"),
+            .contains("1 secret removed from your question before it was stored or sent"),
         "{told:?}"
     );
     assert!(!told.out.contains(TYPED));

@@ -222,6 +222,19 @@ const LOSSES: &[(&str, Damage, Expected)] = &[
         |lost| lost.head && lost.count() == 0 && lost.aside.len() == 1,
     ),
     (
+        "HEAD deleted",
+        |rig| fs::remove_file(rig.root().join("ledger.git/HEAD")).unwrap(),
+        |lost| lost.head && !lost.repository && lost.count() == 0 && lost.aside.is_empty(),
+    ),
+    (
+        "HEAD is a folder",
+        |rig| {
+            fs::remove_file(rig.root().join("ledger.git/HEAD")).unwrap();
+            fs::create_dir(rig.root().join("ledger.git/HEAD")).unwrap();
+        },
+        |lost| lost.head && !lost.repository && lost.count() == 0 && lost.aside.len() == 1,
+    ),
+    (
         "all objects deleted",
         |rig| fs::remove_dir_all(rig.root().join("ledger.git/objects/pack")).unwrap(),
         |lost| !lost.repository && lost.commits == commits() && lost.refs.is_empty(),

@@ -482,7 +482,11 @@ fn an_answer_that_held_a_secret_says_so_and_so_does_a_system_message() {
     let told = person
         .gently(&["ask", "Hi", "--system", &format!("The token is {SECRET}")])
         .exits(0);
-    assert!(told.err.contains("removed from the prompt"), "{told:?}");
+    assert!(
+        told.err
+            .contains("1 secret removed from your part of the system message"),
+        "{told:?}"
+    );
     let sent = String::from_utf8(server.requests()[2].body.clone()).unwrap();
     assert!(!sent.contains(SECRET), "{sent}");
     let schema = person.dir.path().join("shape.json");

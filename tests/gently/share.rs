@@ -709,23 +709,45 @@ fn the_newest_answer_is_shared_and_what_is_passed_over_is_said() {
     let failed = person.gently(&["ask", "Second question", "--json"]);
     let failed = failed.json()["id"].as_str().unwrap().to_owned();
     person.set("GENTLY_MODEL_BASE_URL", &good);
-    for args in [
-        &["share", "--yes", "--json"][..],
-        &["share", "last", "--yes", "--json", "--out", "l.json"],
+    let line = format!("{failed}: it has no answer");
+    // What would be told is told without a file and a record.
+    let before = person.gently(&["log", "--json"]).exits(0).out;
+    let dry = person.gently(&["share", "--dry-run", "--json"]).exits(0);
+    let told = dry.json()["would"].to_string();
+    for words in [
+        "question 1: First question",
+        "Whoever gets this can read:",
+        &line,
+        ".json and gently-",
     ] {
-        let shared = person.gently(args).exits(0);
-        assert!(
-            shared.err.contains("question 1: First question"),
-            "{shared:?}"
-        );
-        let line = format!("{failed}: it has no answer");
-        assert!(
-            shared.err.contains(&format!("passed over: {line}")),
-            "{shared:?}"
-        );
-        let passed = shared.json()["turns_passed_over"][0].clone();
-        assert!(passed.as_str().unwrap().starts_with(&line), "{passed}");
+        assert!(told.contains(words), "{words}: {told}");
     }
+    let files = || std::fs::read_dir(person.dir.path()).unwrap().count();
+    let count = files();
+    let dry = person.gently(&["share", "--dry-run"]).exits(0);
+    assert!(dry.out.contains("question 1: First question"), "{dry:?}");
+    assert!(dry.err.contains("dry run: nothing was done"), "{dry:?}");
+    // Whoever says last means no other.
+    let last = person.gently(&["share", "last", "--yes"]).exits(2);
+    for words in [
+        &*format!("the last question is {failed}, and it has no answer"),
+        &format!("gently share {failed}"),
+    ] {
+        assert!(last.err.contains(words), "{last:?}");
+    }
+    assert_eq!(count, files());
+    assert_eq!(person.gently(&["log", "--json"]).exits(0).out, before);
+    let shared = person.gently(&["share", "--yes", "--json"]).exits(0);
+    assert!(
+        shared.err.contains("question 1: First question"),
+        "{shared:?}"
+    );
+    assert!(
+        shared.err.contains(&format!("passed over: {line}")),
+        "{shared:?}"
+    );
+    let passed = shared.json()["turns_passed_over"][0].clone();
+    assert!(passed.as_str().unwrap().starts_with(&line), "{passed}");
     // By its own id it is shared all the same.
     let one = person
         .gently(&["share", &failed, "--yes", "--json"])

@@ -380,6 +380,36 @@ fn what_a_question_is_about_is_looked_at_and_sent_and_nothing_else() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
+/// What leaves this machine is told before it does; behind it nothing new is said of it.
+#[test]
+fn another_machine_gets_what_is_seen_of_this_one_after_a_word() {
+    let (mut person, _server) = served("Fine, thank you.");
+    // No name there leads anywhere.
+    person.set("GENTLY_MODEL_BASE_URL", "https://server.invalid/v1");
+    let asked = person.gently(&["ask", "-m", "openai/far", "How full is my disk?"]);
+    let asked = asked.exits(2);
+    let at = |words: &str| asked.err.find(words);
+    let (said, failed) = (
+        at("sending what gently sees of this machine to openai/far: disk_usage (looked at "),
+        at("error: the model's server at https://server.invalid"),
+    );
+    assert!(said.is_some() && said < failed, "{asked:?}");
+    assert!(!asked.err.contains("sent about this machine"), "{asked:?}");
+    for args in [
+        &["ask", "-m", "openai/far", ELSEWHERE][..],
+        &[
+            "ask",
+            "--no-sight",
+            "-m",
+            "openai/far",
+            "How full is my disk?",
+        ],
+    ] {
+        let asked = person.gently(args).exits(2);
+        assert!(!asked.err.contains("of this machine"), "{asked:?}");
+    }
+}
+
 /// Nothing was sent, so nothing is denied.
 #[test]
 fn a_reply_without_sight_may_say_that_it_sees_nothing() {

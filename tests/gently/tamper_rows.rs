@@ -37,7 +37,7 @@ pub fn edit(person: &Person, sql: &str) {
 }
 
 /// Two questions of one conversation, of which the first is erased, and a third.
-fn home() -> (Person, ModelServer) {
+pub fn home() -> (Person, ModelServer) {
     let server = ModelServer::start(Behaviour::Good);
     let person = Person::with(&[
         ("GENTLY_ANCHOR_MODE", "off"),
@@ -129,6 +129,188 @@ fn a_salt_of_what_is_erased_is_found() {
         let back = "UPDATE llm_exchange SET salt = NULL WHERE seq = 1";
         is_found(&person, (&sql, back), "database, llm_exchange");
     }
+}
+
+/// What stays of an erased exchange, and what else follows from the record: the change, where it is
+/// found, and the column that is named.
+const LEFT: [(&str, &str, &str); 17] = [
+    (
+        "UPDATE llm_exchange SET validator_summary = replace(validator_summary, ',', ', ') WHERE seq = 1",
+        "llm_exchange",
+        "validator_summary",
+    ),
+    (
+        "UPDATE llm_exchange SET validator_summary = replace(validator_summary, '\"tone_drift\":false',
+           '\"tone_drift\":true') WHERE seq = 1",
+        "llm_exchange",
+        "validator_summary",
+    ),
+    (
+        "UPDATE llm_exchange SET validator_summary = replace(validator_summary, 'checks', 'checks, says the owner')
+          WHERE seq = 1",
+        "llm_exchange",
+        "notes",
+    ),
+    (
+        "UPDATE llm_exchange SET decision = 'deny' WHERE seq = 1",
+        "llm_exchange",
+        "decision",
+    ),
+    (
+        "UPDATE llm_exchange SET reason = 'x' WHERE seq = 1",
+        "llm_exchange",
+        "reason",
+    ),
+    (
+        "UPDATE llm_exchange SET refusal = 1 WHERE seq = 1;
+         UPDATE chat_turn SET refusal = 1 WHERE speaker = 'aurora' AND line = (SELECT prompt_line FROM llm_exchange
+           WHERE seq = 1)",
+        "llm_exchange",
+        "refusal",
+    ),
+    (
+        "UPDATE llm_exchange SET authority_state = 'blocked' WHERE seq = 1",
+        "llm_exchange",
+        "authority_state",
+    ),
+    (
+        "UPDATE llm_exchange SET params = replace(params, ',', ' ,') WHERE seq = 1",
+        "llm_exchange",
+        "params",
+    ),
+    (
+        "UPDATE llm_exchange SET params = replace(params, '\"system\":null', '\"system\":\"a text\"') WHERE seq = 1",
+        "llm_exchange",
+        "params",
+    ),
+    (
+        "UPDATE llm_exchange SET exclusions = '[1]' WHERE seq = 1",
+        "llm_exchange",
+        "exclusions",
+    ),
+    (
+        "UPDATE llm_exchange SET prompt_hash = prompt_commitment WHERE seq = 1",
+        "llm_exchange",
+        "prompt_hash",
+    ),
+    (
+        "UPDATE llm_exchange SET reply_commitment = prompt_commitment WHERE seq = 1",
+        "llm_exchange",
+        "reply_commitment",
+    ),
+    (
+        "UPDATE thread_turn SET context_digest = turn_digest FROM (SELECT hash AS turn_digest FROM log_line WHERE n = 1)
+          WHERE line = (SELECT prompt_line FROM llm_exchange WHERE seq = 1)",
+        "llm_exchange",
+        "context_digest",
+    ),
+    (
+        "UPDATE context_artifact_ref SET risk_flags = '[]' WHERE exchange_id = (SELECT exchange_id FROM llm_exchange
+           WHERE seq = 1)",
+        "context_artifact_ref",
+        "risk_flags",
+    ),
+    (
+        "UPDATE context_config SET document = replace(document, '{', '{ ')",
+        "context_config",
+        "document",
+    ),
+    (
+        "UPDATE head SET segment_bytes = segment_bytes + 1",
+        "head",
+        "segment_bytes",
+    ),
+    (
+        "UPDATE head SET checkpoint = NULL",
+        "head, checkpoint",
+        "taken away",
+    ),
+];
+
+#[test]
+fn what_erasing_leaves_is_held_against_the_record() {
+    let (person, _server) = home();
+    edit(&person, "SELECT 1");
+    let honest = std::fs::read(person.at("gently.db")).unwrap();
+    for (sql, place, column) in LEFT {
+        edit(&person, sql);
+        let told = person
+            .gently(&["audit", "verify", "--json"])
+            .exits(1)
+            .json();
+        let findings = told["findings"].as_array().unwrap().iter();
+        let place = format!("database, {place}");
+        let mut found = findings.filter(|one| one["place"].as_str().unwrap().starts_with(&place));
+        let is_named = found.any(|one| {
+            let all = format!("{} {} {}", one["place"], one["expected"], one["actual"]);
+            all.contains(column)
+        });
+        assert!(is_named, "{sql}: {told:#}");
+        for beside in ["gently.db-wal", "gently.db-shm"] {
+            let _ = std::fs::remove_file(person.at(beside));
+        }
+        std::fs::write(person.at("gently.db"), &honest).unwrap();
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// An event that somebody adds to a conversation shows nothing there, and nothing is handed on meanwhile.
+#[test]
+fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
+    let (person, _server) = home();
+    person.gently(&["thread", "new", "apart"]).exits(0);
+    person
+        .gently(&["ask", "--thread", "apart", "Of the APART disk?"])
+        .exits(0);
+    let shown = |is_there: bool| {
+        let told = person.gently(&["conversation", "show", "apart"]).exits(0);
+        assert!(told.out.contains("APART"), "{told:?}");
+        assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
+    };
+    shown(false);
+    let planted =
+        "INSERT INTO thread_event (thread_id, event_index, event_id, kind, turn_id, line, created_at, bytes, event_digest)
+           SELECT (SELECT thread_id FROM thread WHERE name = 'apart'), 90, v.event_id, v.kind, v.turn_id, v.line,
+                  v.created_at, v.bytes, v.event_digest
+             FROM thread_event v JOIN llm_exchange e ON e.exchange_id = v.turn_id WHERE e.seq = 3 AND v.kind = 'INTENT'";
+    edit(&person, planted);
+    shown(false);
+    let lines = person.log().len();
+    let told = person
+        .gently(&["share", "apart", "--yes", "--out", "shared.json"])
+        .exits(2);
+    let said = told.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("its events name 2, its turns 1") && said.contains("gently audit verify"),
+        "{told:?}"
+    );
+    assert_eq!(person.log().len(), lines, "something was recorded");
+    for file in ["shared.json", "shared.html"] {
+        assert!(!person.home().with_file_name(file).exists(), "{file}");
+    }
+    person.gently(&["audit", "verify"]).exits(1);
+}
+
+/// Rows that somebody numbers otherwise are no newer for that.
+#[test]
+fn the_newest_session_and_thread_are_told_by_lines() {
+    let (person, _server) = home();
+    person.gently(&["thread", "new", "first"]).exits(0);
+    person.gently(&["thread", "new", "second"]).exits(0);
+    person.gently(&["session", "close"]).exits(0);
+    person.gently(&["session", "open"]).exits(0);
+    let newest = || {
+        let thread = person.gently(&["thread", "show", "--json"]).exits(0).out;
+        let session = person.gently(&["session", "show", "last", "--json"]);
+        (thread, session.exits(0).out)
+    };
+    let honest = newest();
+    edit(
+        &person,
+        "UPDATE thread SET rowid = 900 WHERE name = 'first';
+         UPDATE chat_session SET rowid = 900 WHERE status = 'closed'",
+    );
+    assert_eq!(newest(), honest);
 }
 
 #[test]

@@ -40,6 +40,40 @@ fn exports_on_record(person: &Person) -> usize {
         .count()
 }
 
+/// Two commands check files of two kinds, and each names the other.
+#[test]
+fn a_file_of_the_other_kind_is_called_what_it_is() {
+    let (person, _server) = turns();
+    exported(&person, "all.jsonl", &["--all", "--level", "generic"]);
+    exported(
+        &person,
+        "one.json",
+        &["--all", "--level", "generic", "--as", "batch"],
+    );
+    person
+        .gently(&["share", "--withheld", "--yes", "--out", "shared.json"])
+        .exits(0);
+    for file in ["all.jsonl", "one.json"] {
+        let checked = person.gently(&["check", file]).exits(2);
+        let says = format!(
+            "error: {file} is a file of traces, and no opening file; check it with: gently trace verify {file}"
+        );
+        assert!(checked.err.starts_with(&says), "{checked:?}");
+        let json = person.gently(&["check", file, "--json"]).exits(2).json();
+        assert!(says.ends_with(json["error"].as_str().unwrap()), "{json}");
+    }
+    for file in ["shared.json", "shared.html"] {
+        let verified = person.gently(&["trace", "verify", file]).exits(2);
+        let says = format!("check it with: gently check {file}");
+        assert!(verified.err.contains(&says), "{verified:?}");
+    }
+    let none = person.gently(&["check", "nowhere.json"]).exits(2);
+    assert!(
+        none.err.starts_with("error: there is no file nowhere.json"),
+        "{none:?}"
+    );
+}
+
 #[test]
 fn an_export_is_signed_bound_committed_and_the_same_again() {
     let (person, _server) = turns();
@@ -501,7 +535,7 @@ fn bad_input_is_named() {
             &["interaction-9", "--level", "generic"][..],
             "interaction-9",
         ),
-        (&["last", "--level", "full"], "no level"),
+        (&["last", "--level", "full"], "did you mean full_traces?"),
         (&["last"], "--level"),
         (
             &["last", "--level", "generic", "--profile", "v2"],

@@ -470,7 +470,7 @@ fn where_nothing_can_be_looked_at_the_code_is_2() {
         let (code, out, err) = audit(None, &args);
         assert_eq!(code, 2, "{args:?} {out}");
         assert!(
-            out.is_empty() && err.starts_with("gently audit: "),
+            out.is_empty() && err.starts_with("error: "),
             "{args:?} {err}"
         );
     }

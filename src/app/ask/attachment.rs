@@ -13,10 +13,12 @@
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::govern::sanitize::{Placeholders, SecretFinding, found_by_file_name, redact, without};
 use crate::os;
+use crate::record::attached::dashes_like_ours;
 use crate::record::hash::Hash32;
 use crate::record::ledger::image::{ImageFile, ImageType};
 use crate::record::unseen::{is_moving, spelled_on_a_line};
@@ -26,12 +28,8 @@ use crate::record::unseen::{is_moving, spelled_on_a_line};
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 /// No image is sent that is larger: servers refuse such, after all of it was sent.
 const MAX_IMAGE: u64 = 5 * 1024 * 1024;
-/// What stands behind the dashes of a line above a file's text.
-const FRAME_WORD: &str = "file ";
 /// Dashes that such a line begins with.
 const USUAL_DASHES: usize = 3;
-/// A line with more of them looks like no line of ours.
-const MOST_DASHES: usize = 80;
 /// Where a sentence on a file ends that is no text.
 const TEXT_ONLY: &str = "what is sent is UTF-8 text, or an image (PNG, JPEG, GIF, WebP)";
 
@@ -108,6 +106,8 @@ pub struct QuestionText {
     pub marked: Vec<SecretFinding>,
     /// What is told of each file.
     pub files: Vec<AttachmentNotice>,
+    /// The lines of the text, from zero, that are the text of each file.
+    pub lines: Vec<Range<usize>>,
 }
 
 /// Puts files behind a question.
@@ -142,6 +142,10 @@ pub fn with_files(question: &str, files: &[Attachment]) -> QuestionText {
     }
     let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
     let (text, places) = joined(question, &told, &texts, &dashes);
+    let line_at = |at: usize| text[..at].matches('\n').count();
+    let lines = places.iter();
+    let lines = lines.map(|(start, end)| line_at(*start)..line_at(*end) + 1);
+    let lines = lines.collect();
     let mut all = Vec::new();
     for ((start, _), marked) in places.into_iter().zip(marked) {
         all.extend(marked.into_iter().map(|one| SecretFinding {
@@ -154,6 +158,7 @@ pub fn with_files(question: &str, files: &[Attachment]) -> QuestionText {
         text,
         marked: all,
         files: told,
+        lines,
     }
 }
 
@@ -193,28 +198,6 @@ fn joined<T: AsRef<str>>(
     (text, places)
 }
 
-/// A recorded question without the files behind it: what somebody typed.
-pub fn without_files(text: &str) -> &str {
-    let is_first = |line: &str| {
-        let word = format!(" {FRAME_WORD}1 of ");
-        let told = line.contains("sha256 ") || line.contains("secrets removed");
-        line.trim_start_matches('-').starts_with(&word) && told && line.ends_with("---")
-    };
-    let mut start = 0;
-    let mut longest: Option<(usize, usize)> = None;
-    for line in text.split_inclusive('\n') {
-        let dashes = dashes_like_ours(line).filter(|_| is_first(line.trim_end()));
-        // A line of the question that looks like ours has fewer.
-        if let Some(dashes) = dashes
-            && longest.is_none_or(|(most, _)| dashes > most)
-        {
-            longest = Some((dashes, start));
-        }
-        start += line.len();
-    }
-    longest.map_or(text, |(_, at)| text[..at].trim_end())
-}
-
 /// The dashes at both ends of the lines above files: three, or one more than the longest that a
 /// line of the texts has that looks like one of these.
 fn dashes_of(question: &str, files: &[Attachment]) -> String {
@@ -223,17 +206,6 @@ fn dashes_of(question: &str, files: &[Attachment]) -> String {
     let lines = lines.flat_map(|text| text.split(is_moving));
     let longest = lines.filter_map(dashes_like_ours).max().unwrap_or_default();
     "-".repeat((longest + 1).max(USUAL_DASHES))
-}
-
-/// How many dashes a line begins with that looks like one of ours.
-fn dashes_like_ours(line: &str) -> Option<usize> {
-    let line = line.trim_start();
-    let is_dash = |c: char| matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}');
-    let rest = line.trim_start_matches(is_dash);
-    let dashes = line.chars().take_while(|c| is_dash(*c)).count();
-    let word = rest.trim_start().get(..FRAME_WORD.len())?;
-    let is_ours = word.eq_ignore_ascii_case(FRAME_WORD);
-    (is_ours && (1..=MOST_DASHES).contains(&dashes)).then_some(dashes)
 }
 
 /// Why question and files are too much for a kernel; none when they are not.
@@ -397,6 +369,7 @@ fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::attached::without_files;
 
     fn folder_with(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();

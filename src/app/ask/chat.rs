@@ -7,13 +7,13 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::home::Home;
+use crate::record::attached::without_files;
 use crate::record::hash::Hash32;
 use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::signature::PublicKey;
 use crate::record::unseen::spelled;
 use crate::store::{ReadStore, StoreError};
 
-use super::attachment::without_files;
 use crate::app::find;
 use crate::app::home::secrets::auth_key_file;
 

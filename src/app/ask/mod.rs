@@ -5,6 +5,7 @@ pub mod chat;
 pub mod denial;
 pub mod model_choice;
 pub mod references;
+pub mod removed;
 pub mod warnings;
 
 use std::borrow::Cow;
@@ -16,15 +17,15 @@ use crate::anchor::agree::BlockLack;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
+use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::brought::CleanRequest;
-use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
-use crate::models::Model;
+use crate::models::{Model, ModelFault};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
@@ -48,9 +49,11 @@ use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
 use model_choice::{
-    AUTO, CallOptions, choose, choose_in, first_of_ollama, instead_of, key, set_server,
+    AUTO, CallOptions, another_of, choose, choose_in, first_of_ollama, instead_of, key, set_server,
+    stands_for,
 };
 use references::{ContextRequest, ThreadRequest};
+use removed::RemovedSecrets;
 use warnings::{CarriedWarning, DriftWarning};
 
 /// What is asked, and how.
@@ -84,6 +87,10 @@ pub struct AskSetup<'a> {
     asked: QuestionText,
     key: Hash32,
     model: Model,
+    /// Whether nobody chose it: it is one of its server's list.
+    is_from_list: bool,
+    /// The alias that stands for it, where one was named.
+    alias: Option<String>,
     /// What a client brought beside it.
     client: Option<ClientRequest>,
     door: QuestionDoor,
@@ -124,10 +131,14 @@ pub struct AskResult {
     pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
     pub files: Vec<AttachmentNotice>,
+    /// The secrets that were removed from question and files, by place.
+    pub removed: Vec<RemovedSecrets>,
     /// How many tokens the model's window holds, where that is known.
     pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
     pub over_a_wire: bool,
+    /// Whether that server is another machine: what it is sent of this one is told before.
+    pub leaves_machine: bool,
     /// What the server lists in the place of a model that it does not know, in a sentence.
     pub instead: Option<String>,
 }
@@ -208,6 +219,8 @@ pub async fn prepare<'a>(
         asked,
         key,
         model,
+        is_from_list: choice.is_from_list,
+        alias: choice.alias,
         client,
         door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
@@ -447,8 +460,13 @@ impl AskSetup<'_> {
             }
         }
         let instead = match &turn.turn {
-            TurnEnd::Failed(_, fault) if fault.may_miss_model() => {
-                let looked = instead_of(self.model.id(), &self.opened.config);
+            TurnEnd::Failed(_, fault) => {
+                let asked = FailedModel {
+                    id: self.model.id(),
+                    is_from_list: self.is_from_list,
+                    alias: self.alias.as_deref(),
+                };
+                let looked = asked.instead(fault, &self.opened.config);
                 let looked = control.cancelled.run_until_cancelled(looked).await;
                 looked.flatten()
             }
@@ -477,14 +495,46 @@ impl AskSetup<'_> {
             noted: warnings::noted(&turn.turn),
             carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
                 .unwrap_or_default(),
+            removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             turn,
             files: self.asked.files,
             declared: self.declared,
             replayed,
             window: self.model.window(),
             over_a_wire: self.model.is_over_a_wire(),
+            leaves_machine: self.model.leaves_machine(),
             instead,
         })
+    }
+}
+
+/// A model that gave no answer, and how it was chosen.
+struct FailedModel<'a> {
+    id: &'a str,
+    is_from_list: bool,
+    alias: Option<&'a str>,
+}
+
+impl FailedModel<'_> {
+    /// What else can be asked after its fault, in sentences; none where the fault's own words are
+    /// enough.
+    async fn instead(&self, fault: &ModelFault, config: &Config) -> Option<String> {
+        if fault.may_miss_model() {
+            let listed = instead_of(self.id, config).await;
+            let alias = self.alias.map(|alias| stands_for(alias, self.id));
+            let ends = |listed: &str| if listed.ends_with('?') { "" } else { "." };
+            match (listed, alias) {
+                (Some(listed), Some(alias)) => {
+                    return Some(format!("{listed}{} {alias}", ends(&listed)));
+                }
+                (None, None) => {}
+                (listed, alias) => return listed.or(alias),
+            }
+        }
+        match self.is_from_list && fault.is_refusal() {
+            true => another_of(self.id, config).await,
+            false => None,
+        }
     }
 }
 
@@ -577,10 +627,10 @@ impl AskResult {
 
     /// The tools whose values went to a server; none for a model that is built in.
     pub fn sent_sight(&self) -> Vec<&ArtifactRef> {
-        let seen = |one: &&ArtifactRef| {
-            self.over_a_wire && one.included_reason == SIGHT_REASON && one.observed_at.is_some()
-        };
-        self.turn.context.iter().filter(seen).collect()
+        match self.over_a_wire {
+            true => tools_shown(&self.turn.context),
+            false => Vec::new(),
+        }
     }
 
     /// What somebody can keep, to hold the ledger to later.

@@ -17,6 +17,7 @@ use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
+use crate::os::shell_word;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
@@ -109,6 +110,10 @@ pub struct ModelChoice {
     pub id: String,
     /// How it was chosen, where nobody named it, or by less than its id.
     pub why: Option<String>,
+    /// Whether it was taken from a server's list because somebody has to answer.
+    pub is_from_list: bool,
+    /// The alias that stands for it, where one was named.
+    pub alias: Option<String>,
     /// Warnings about the choice, each a whole sentence.
     pub notices: Vec<String>,
 }
@@ -121,11 +126,11 @@ pub async fn choose(
     database: &Path,
 ) -> Result<ModelChoice, OpenHomeError> {
     let wanted = asked.unwrap_or(&config.model.default);
-    let (id, why) = if wanted == AUTO {
-        let (id, why) = first_there(config).await;
-        (id, Some(why))
+    let (id, why, is_from_list) = if wanted == AUTO {
+        let first = first_there(config, database).await;
+        (first.id, Some(first.why), first.is_from_list)
     } else {
-        (resolve(wanted, config), None)
+        (resolve(wanted, config), None, false)
     };
     no_secret("--model, model.default", &id)?;
     if !is_plain_name(&id) {
@@ -135,6 +140,8 @@ pub async fn choose(
             reason,
         });
     }
+    let alias = config.model.named.aliases.contains_key(wanted);
+    let alias = alias.then(|| wanted.to_owned());
     let settings = call.over(&config.model.params())?;
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
@@ -148,11 +155,19 @@ pub async fn choose(
             model,
             id,
             why,
+            is_from_list,
+            alias,
             notices,
         }),
+        Err(OpenHomeError::Setting { flag, reason }) => Err(OpenHomeError::Setting {
+            flag,
+            reason: match alias {
+                Some(alias) => format!("{reason}. {}", stands_for(&alias, &id)),
+                None => reason,
+            },
+        }),
         Err(OpenHomeError::UnknownModel { id, .. }) => {
-            let meant = models_near(&id, at_hand(config).await, config);
-            Err(OpenHomeError::UnknownModel { id, meant })
+            Err(unknown_beside(&id, &at_hand(config).await, config))
         }
         Err(other) => Err(other),
     }
@@ -190,10 +205,7 @@ pub async fn without_provider(
     };
     let named: Vec<String> = listed.iter().filter(is_named).map(id_of).collect();
     match named.as_slice() {
-        [] => Err(OpenHomeError::UnknownModel {
-            id: typed.to_owned(),
-            meant: models_near(typed, listed, config),
-        }),
+        [] => Err(unknown_beside(typed, &listed, config)),
         [id] => {
             let (url, whose) = match id.starts_with(Wire::Ollama.name()) {
                 true => (ollama_url(config), "the Ollama"),
@@ -243,6 +255,28 @@ pub async fn instead_of(id: &str, config: &Config) -> Option<String> {
             format!("It lists no such model, but {several} others: gently model list")
         }
     })
+}
+
+/// What an alias stands for, and how that is changed, in a sentence.
+pub fn stands_for(alias: &str, id: &str) -> String {
+    format!(
+        "{alias} is an alias of {id}; to change that: gently config set model.alias.{alias} PROVIDER/NAME"
+    )
+}
+
+/// How somebody chooses another model of the server whose list the one that refused was taken from,
+/// in a sentence; none where the server lists no other in a moment.
+pub async fn another_of(id: &str, config: &Config) -> Option<String> {
+    let (provider, refused) = id.split_once('/')?;
+    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider)?;
+    let mut listed = names_of(wire, config, PROBE_FAR).await;
+    listed.retain(|name| name != refused && is_plain_name(name));
+    let other = id_of(&(wire, first_that_answers(listed)?));
+    let word = shell_word(Path::new(&other));
+    Some(format!(
+        "It was taken from the list of its server, as no model is set. To ask another from now on: \
+         gently config set model.default {word}"
+    ))
 }
 
 /// So many of a conversation's newest questions are looked at for one that was answered.
@@ -302,22 +336,36 @@ fn resolve(name: &str, config: &Config) -> String {
         .to_owned()
 }
 
+/// The model that answers where nobody named one.
+struct FirstThere {
+    id: String,
+    /// Which it is, in a sentence.
+    why: String,
+    /// Whether it is one of a server's list.
+    is_from_list: bool,
+}
+
 /// The first that is there: a server that somebody set, an Ollama, a key of Anthropic, a key of
 /// OpenAI, `observer`; and which it is.
-async fn first_there(config: &Config) -> (String, String) {
+async fn first_there(config: &Config, database: &Path) -> FirstThere {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
     let set = set_server(config);
-    let (id, why) = if let Some((name, which)) = first_of_set_server(config).await {
-        (
-            format!("openai/{name}"),
-            format!("{which} of the server at {}", clean(&config.model.base_url)),
-        )
-    } else if let Some(name) = first_of_ollama(config).await {
-        (
-            format!("ollama/{name}"),
-            format!("{BY_NAME} of the Ollama at {ollama}"),
-        )
+    let listed = match first_of_set_server(config, database).await {
+        Some((name, which)) => {
+            let url = clean(&config.model.base_url);
+            let id = format!("openai/{name}");
+            Some((id, format!("{which} of the server at {url}")))
+        }
+        None => {
+            let first = first_of_ollama(config).await;
+            let why = format!("{BY_NAME} of the Ollama at {ollama}");
+            first.map(|name| (format!("ollama/{name}"), why))
+        }
+    };
+    let is_from_list = listed.is_some();
+    let (id, why) = if let Some(listed) = listed {
+        listed
     } else if key(anthropic).is_some() {
         (
             resolve("sonnet", config),
@@ -336,9 +384,13 @@ async fn first_there(config: &Config) -> (String, String) {
         );
         (observer::ID.to_owned(), nothing)
     };
-    let notice =
-        format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
-    (id, notice)
+    FirstThere {
+        why: format!(
+            "model {id}: {why}. Choose with --model, or: gently config set model.default ID"
+        ),
+        id,
+        is_from_list,
+    }
 }
 
 /// The address of the OpenAI-compatible server that somebody set, without a secret; none where it is
@@ -352,15 +404,48 @@ pub fn set_server(config: &Config) -> Option<String> {
 const BY_NAME: &str = "the first by name";
 
 /// The model that is asked of the server that somebody set: the one that `gpt` means, if the server
-/// has it, else its first by name; and which of them it is.
-async fn first_of_set_server(config: &Config) -> Option<(String, &'static str)> {
+/// has it, else its first by name; and which of them it is. Where that one was refused here last,
+/// another that answered.
+async fn first_of_set_server(config: &Config, database: &Path) -> Option<(String, &'static str)> {
     let listed = names_of_set_server(config).await;
     let meant = resolve("gpt", config);
     let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
-    match listed.iter().find(is_meant) {
-        Some(meant) => Some((meant.clone(), "the one that gpt means")),
-        None => first_that_answers(listed).map(|name| (name, BY_NAME)),
+    let first = match listed.iter().find(is_meant) {
+        Some(meant) => (meant.clone(), "the one that gpt means"),
+        None => (first_that_answers(listed.clone())?, BY_NAME),
+    };
+    // Nothing is on record in a home that is not there yet.
+    let asked = match listed.len() {
+        0 | 1 => Vec::new(),
+        _ => Store::open_read_only(database)
+            .and_then(|store| store.answers_of_models(LOOKED_AT))
+            .unwrap_or_default(),
+    };
+    Some(match answered_instead(&first.0, &listed, &asked) {
+        Some(other) => (other, "the one that answered here last"),
+        None => first,
+    })
+}
+
+/// The listed model that answered last, where the first was refused when it was asked last. `asked`:
+/// models and whether they answered, the newest first.
+fn answered_instead(first: &str, listed: &[String], asked: &[(String, bool)]) -> Option<String> {
+    let name = |id: &str| id.strip_prefix("openai/").map(str::to_owned);
+    let mut last: Vec<(String, bool)> = Vec::new();
+    for (name, answered) in asked.iter().filter_map(|(id, is)| Some((name(id)?, *is))) {
+        if !last.iter().any(|(known, _)| *known == name) {
+            last.push((name, answered));
+        }
     }
+    if !last
+        .iter()
+        .any(|(name, answered)| name == first && !answered)
+    {
+        return None;
+    }
+    let mut answered = last.into_iter().filter(|(_, answered)| *answered);
+    let answered = answered.find(|(name, _)| listed.contains(name));
+    answered.map(|(name, _)| name)
 }
 
 /// Parts of the names of models that give numbers, and no answers.
@@ -442,18 +527,37 @@ fn id_of((wire, name): &(Wire, String)) -> String {
     format!("{}/{name}", wire.name())
 }
 
+/// That there is no such model, with those that are.
+fn unknown_beside(id: &str, listed: &[(Wire, String)], config: &Config) -> OpenHomeError {
+    OpenHomeError::UnknownModel {
+        id: id.to_owned(),
+        meant: models_near(id, listed, config),
+        listed: listed.iter().map(id_of).collect(),
+    }
+}
+
 /// The models that somebody may have meant: what is built in, aliases, and those that are listed, under
-/// their whole names or without provider and tag.
-fn models_near(name: &str, listed: Vec<(Wire, String)>, config: &Config) -> Vec<String> {
+/// their whole names or without provider and tag. No alias of what its server does not list.
+fn models_near(name: &str, listed: &[(Wire, String)], config: &Config) -> Vec<String> {
+    let lists = |wire: Wire| listed.iter().any(|(known, _)| *known == wire);
+    let listed_ids: Vec<String> = listed.iter().map(id_of).collect();
+    let is_there = |id: &str| {
+        let mut wires = Wire::ALL.into_iter();
+        let wire = wires.find(|wire| id.split_once('/').is_some_and(|(of, _)| of == wire.name()));
+        !wire.is_some_and(lists) || listed_ids.iter().any(|known| known == id)
+    };
+    let aliases = config.model.named.aliases.iter();
+    let aliases: Vec<(&String, &String)> = aliases.filter(|(_, id)| is_there(id)).collect();
     let mut known = vec![
         observer::ID.to_owned(),
         crate::models::replay::ID.to_owned(),
     ];
-    known.extend(listed.iter().map(id_of));
-    known.extend(config.model.named.aliases.values().cloned());
+    known.extend(listed_ids.iter().cloned());
+    known.extend(aliases.iter().map(|(_, id)| (*id).clone()));
     let spelled = known.iter().flat_map(|id| spelled_as(id));
-    let aliases = config.model.named.aliases.keys();
-    let aliases = aliases.map(|alias| (alias.as_str(), alias.as_str()));
+    let aliases = aliases
+        .iter()
+        .map(|(alias, _)| (alias.as_str(), alias.as_str()));
     nearest_ids(name, aliases.chain(spelled))
 }
 
@@ -598,6 +702,7 @@ fn model(
     let unknown = || OpenHomeError::UnknownModel {
         id: id.to_owned(),
         meant: Vec::new(),
+        listed: Vec::new(),
     };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
     let own_text = Params {
@@ -801,6 +906,55 @@ mod tests {
         assert_eq!(first(&[]), None);
     }
 
+    #[test]
+    fn the_first_that_was_refused_gives_way_to_one_that_answered() {
+        let listed = ["alpha", "beta", "zeta"].map(str::to_owned);
+        for (asked, instead) in [
+            (&[][..], None),
+            (&[("openai/alpha", false)], None),
+            (
+                &[("openai/alpha", false), ("openai/zeta", true)],
+                Some("zeta"),
+            ),
+            (
+                &[("openai/zeta", true), ("openai/alpha", false)],
+                Some("zeta"),
+            ),
+            (&[("openai/alpha", true), ("openai/zeta", true)], None),
+            (
+                &[
+                    ("openai/alpha", true),
+                    ("openai/alpha", false),
+                    ("openai/zeta", true),
+                ],
+                None,
+            ),
+            (
+                &[
+                    ("openai/alpha", false),
+                    ("openai/zeta", false),
+                    ("openai/zeta", true),
+                ],
+                None,
+            ),
+            (
+                &[
+                    ("openai/alpha", false),
+                    ("openai/gone", true),
+                    ("ollama/beta", true),
+                ],
+                None,
+            ),
+        ] {
+            let rows: Vec<(String, bool)> = asked
+                .iter()
+                .map(|(id, answered): &(&str, bool)| ((*id).to_owned(), *answered))
+                .collect();
+            let found = answered_instead("alpha", &listed, &rows);
+            assert_eq!(found.as_deref(), instead, "{asked:?}");
+        }
+    }
+
     #[tokio::test]
     async fn a_name_that_is_almost_right_gets_the_nearest_ones() {
         let mut config = Config::load(Path::new("/nowhere"), &|_| None).unwrap();
@@ -817,11 +971,26 @@ mod tests {
             ("x", &[]),
         ] {
             assert_eq!(
-                models_near(typed, at_hand(&config).await, &config),
+                models_near(typed, &at_hand(&config).await, &config),
                 meant,
                 "{typed}"
             );
         }
+        // What a server that lists its models does not have is suggested to nobody.
+        let listed = [(Wire::OpenAi, "zeta-7b".to_owned())];
+        for (typed, meant) in [
+            ("gpt-4o", &[][..]),
+            ("gtp", &[]),
+            ("zeta", &["openai/zeta-7b"]),
+            ("sonet", &["sonnet"]),
+        ] {
+            assert_eq!(models_near(typed, &listed, &config), meant, "{typed}");
+        }
+        let error = unknown_beside("gpt-4o", &listed, &config).to_string();
+        assert!(
+            error.contains("say 'openai/zeta-7b', or observer;"),
+            "{error}"
+        );
         let name = |id| spellings(id).collect::<Vec<_>>();
         assert_eq!(name("ollama/a:2b"), ["ollama/a:2b", "a:2b", "a"]);
         assert_eq!(name("observer"), ["observer"]);

@@ -23,6 +23,7 @@ use crate::govern::sight_rules::SightPlan;
 use crate::home::{Home, InitOptions, locate};
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
+use crate::os::shell_word;
 use crate::record::bitcoin::block::Network;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
@@ -92,6 +93,16 @@ pub fn config(home: &Home) -> Result<Config, ConfigError> {
 /// Where the home is.
 pub fn home_path() -> Result<PathBuf, OpenHomeError> {
     Ok(locate(env("GENTLY_HOME"))?)
+}
+
+/// `GENTLY_HOME=/srv/gently `: what stands before commands about a home that is not where homes are by
+/// default.
+pub fn before_commands(root: &Path) -> String {
+    let absolute = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    match locate(None) {
+        Ok(usual) if usual == absolute => String::new(),
+        _ => format!("GENTLY_HOME={} ", shell_word(&absolute)),
+    }
 }
 
 /// The home, which must exist.

@@ -71,13 +71,15 @@ pub enum OpenHomeError {
     /// A model id of no known kind.
     #[error(
         "no model '{id}': {}; gently model list shows what is there",
-        meant_models(meant)
+        meant_models(meant, listed)
     )]
     UnknownModel {
         /// What was asked for.
         id: String,
         /// Models that are there and have this name, or almost; the nearest first.
         meant: Vec<String>,
+        /// Models that servers list which somebody set or that are on this machine.
+        listed: Vec<String>,
     },
     /// A setting of a call that is not one.
     #[error("{flag}: {reason}")]
@@ -129,11 +131,14 @@ pub enum OpenHomeError {
 }
 
 /// What somebody may have meant, or what can be said at all.
-fn meant_models(names: &[String]) -> String {
-    match names {
-        [] => {
+fn meant_models(meant: &[String], listed: &[String]) -> String {
+    /// More are looked up.
+    const MOST_NAMED: usize = 3;
+    match (meant, listed.len()) {
+        ([], 1..=MOST_NAMED) => format!("say {}, or observer", either(listed)),
+        ([], _) => {
             "say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias".to_owned()
         }
-        names => format!("did you mean {}", either(names)),
+        (names, _) => format!("did you mean {}", either(names)),
     }
 }

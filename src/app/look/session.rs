@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::record::attached::without_files;
 use crate::record::bitcoin::block::Block;
 use crate::record::canon;
 use crate::record::ledger::documents::{Close, SessionDoc};
@@ -10,7 +11,6 @@ use crate::recorder::{Paths, SessionClose, waited_for};
 use crate::session;
 use crate::store::{CommitRow, ExchangeRow, ReadStore, SessionRow, Store, StoreError};
 
-use crate::app::ask::attachment::without_files;
 use crate::app::ask::model_choice::{self, CallOptions};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, clock};

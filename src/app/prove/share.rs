@@ -87,19 +87,23 @@ struct MeantTurns {
 }
 
 impl MeantTurns {
-    /// Those that an id means: `last`, an exchange, a session, a conversation.
+    /// Those that an id means: `last`, an exchange, a session, a conversation; without one the
+    /// newest answer.
     fn of(
         store: &ReadStore,
-        id: &str,
+        id: Option<&str>,
         session: Option<&str>,
     ) -> Result<MeantTurns, OpenTextsError> {
+        let Some(id) = id else {
+            return MeantTurns::newest(store);
+        };
         if let Some(session) = session {
             let thread = find::conversation::conversation(store, id, None)?.thread;
             let session = find::session(store, session)?;
             return MeantTurns::of_conversation(store, thread, Some(session.uuid));
         }
         if id.trim().eq_ignore_ascii_case(LAST) {
-            return MeantTurns::newest(store);
+            return MeantTurns::last(store);
         }
         match find::exchange(store, id) {
             Ok(row) => MeantTurns::one(store, row, Vec::new()),
@@ -123,6 +127,21 @@ impl MeantTurns {
             whole: SharedWhole::Exchange,
             passed_over,
         })
+    }
+
+    /// The last exchange, if it has an answer: another one is shared of nobody who said *last*.
+    fn last(store: &ReadStore) -> Result<MeantTurns, OpenTextsError> {
+        match store.newest_exchange()? {
+            Some(row) if !row.is_answered() => {
+                let id = find::short_id_of_row(store, &row)?;
+                because(format!(
+                    "nothing was shared: the last question is {id}, and {}. The newest answer: gently share. \
+                     The question alone: gently share {id}",
+                    unanswered(&row)
+                ))
+            }
+            _ => MeantTurns::newest(store),
+        }
     }
 
     /// The newest exchange that has an answer.
@@ -217,14 +236,14 @@ impl MeantTurns {
     }
 }
 
-/// What is shared for an id: an exchange, all of a session, or what one session has of a conversation.
+/// What is shared for an id, of the newest answer without one: an exchange, all of a session, or what one session has of a conversation.
 /// With a session, `id` is a conversation, of which that session's part is shared. `withheld` shares
 /// answers that the kernel withholds, too.
 ///
 /// Nothing is on record of a selection.
 pub fn select(
     opened: &OpenHome,
-    id: &str,
+    id: Option<&str>,
     of_session: Option<&str>,
     withheld: bool,
 ) -> Result<ShareSelection, OpenTextsError> {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::ExclusionReason;
 use crate::continuity::turns::DECLARED;
+use crate::govern::actions::actuation::requested_anywhere;
 use crate::govern::authority::may_be_beside;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
@@ -488,6 +489,15 @@ impl ReplayTurn<'_> {
             (reasons.clone(), AuthorityState::Blocked)
         } else {
             (codes, state)
+        };
+        // Before, the words of files were read as the person's own.
+        let was_asked_in_files = state == AuthorityState::Ok
+            && row.authority_state == AuthorityState::Insufficient
+            && !requested_anywhere(text.as_str()).acts.is_empty();
+        let state = if was_asked_in_files {
+            row.authority_state
+        } else {
+            state
         };
         let result = if codes.is_empty() { "allow" } else { "deny" };
         let event = self.context.event(EventKind::Decision);

@@ -364,12 +364,25 @@ impl<'c> RowCheck<'c> {
         let tip = self.ledger.history.on_main().last().map(|node| node.time);
         self.cell_opt(None, "head", "segment_at", tip, Some(head.segment_at));
         self.check_stored_tree_head(head);
+        self.check_segment_bytes(head);
         let behind = head.applied.lines <= head.lines && head.applied.commits <= head.commits;
         if !behind || head.applied.bytes > head.bytes {
             let actual = format!("{:?}", head.applied);
             self.fault(None, "head", "applied marks behind the head", actual);
         }
         true
+    }
+
+    /// The lines that are inside `main` end where those begin that are not; by their length the next
+    /// checkpoint is due.
+    fn check_segment_bytes(&mut self, head: &LedgerHead) {
+        let Ok(outside) = self.store.lines(head.segment_lines, head.lines) else {
+            return;
+        };
+        let outside = outside.iter().map(|line| line.len() + 1).sum::<usize>();
+        let outside = u64::try_from(outside).unwrap_or(u64::MAX);
+        let expected = head.bytes.saturating_sub(outside);
+        self.cell(None, "head", "segment_bytes", expected, head.segment_bytes);
     }
 
     /// The tree head that the database would put beside the log is over all its lines, and of this
@@ -379,6 +392,10 @@ impl<'c> RowCheck<'c> {
         let note = head.checkpoint.as_deref().map(parse_note);
         let expected = format!("a signed tree head of {size} lines, root {root}");
         let (question, actual) = match note {
+            None if head.lacks_tree_head() => (
+                AuditQuestion::Consistent,
+                "none: it was taken away, and gently audit rebuild has it signed again".to_owned(),
+            ),
             None => (
                 AuditQuestion::Complete,
                 "none; the next writer signs it".to_owned(),

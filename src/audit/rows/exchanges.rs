@@ -98,6 +98,7 @@ impl RowCheck<'_> {
         self.check_prompt(&evidence.rows)?;
         self.check_texts(&evidence)?;
         self.check_erasure(&evidence);
+        self.check_left(&evidence);
         self.check_outcome(&evidence)?;
         self.check_assertions(&evidence)?;
         self.check_trace(&evidence)?;
@@ -439,6 +440,8 @@ impl RowCheck<'_> {
         }
         if let Event::Response { record, .. } = &line.event {
             self.check_record(rows, outcome.outcome_line, *record)?;
+        } else {
+            self.check_verdicts(rows, None);
         }
         if row.not_kept.is_some() {
             // An answer that was lost with a backup is in a tombstone, and what committed to it is
@@ -489,6 +492,7 @@ impl RowCheck<'_> {
                 Some(document.exchange_hash),
                 stored,
             );
+            self.check_verdicts(rows, Some(&document));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ pub(crate) mod database;
 mod derived;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
+mod left;
 pub(crate) mod settings;
 pub(crate) mod stored_lines;
 mod strays;

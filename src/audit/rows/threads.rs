@@ -87,9 +87,20 @@ impl RowCheck<'_> {
             extra,
         );
         let config = self.rows(self.store.context_config(context.row.config_digest))?;
-        if config.is_some() {
+        if let Some(stored) = config {
             let digest = match context.config(self.store) {
-                Ok(config) => config.digest().0.to_string(),
+                Ok(config) => {
+                    if stored != Some(config.document().to_string()) {
+                        let place = format!("context_config {}", context.row.config_digest);
+                        self.fault(
+                            id,
+                            place,
+                            "a document as gently writes it",
+                            "the same in another spelling",
+                        );
+                    }
+                    config.digest().0.to_string()
+                }
                 Err(fault) => fault.to_string(),
             };
             self.cell(

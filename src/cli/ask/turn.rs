@@ -8,15 +8,14 @@ use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::home::unrecorded::RecordState;
 use crate::app::look::conversation::QuestionPlace;
 use crate::app::words::short_uuids;
+use crate::ask::sight_sent::tools_named;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
-use crate::view::ask::turn::{
-    AttachmentView, TurnNotices, TurnView, answer_kinds, removed_kinds, tools_wanted,
-};
+use crate::view::ask::turn::{AttachmentView, TurnNotices, TurnView, answer_kinds, tools_wanted};
 use crate::view::ask::unrecorded::UnrecordedView;
 use crate::view::remember::context::disclosed;
 
@@ -182,11 +181,8 @@ impl TurnDoor<'_> {
     /// What a person should know of a turn, behind the line that says what became of it: what was
     /// taken out of the question, and what of memory was left out.
     fn tell_of_prompt(&self, asked: &AskResult) {
-        for kind in removed_kinds(&asked.turn) {
-            say(&format!(
-                "removed from the prompt before it was stored or sent: {kind}"
-            ));
-        }
+        let removed = asked.removed.iter();
+        removed.for_each(|one| say(&one.sentence()));
         if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
             let all = self.verbose || asked.declared.names_turns();
             let lost = context::beside_room(&asked.not_shown, all);
@@ -310,22 +306,12 @@ fn not_answered(asked: &AskResult, what: &str) -> String {
     format!("{} {} · {what} · on record", mark("no"), asked.id)
 }
 
-/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
+/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was, or
+/// it was told before.
 fn sent_sight(asked: &AskResult) -> Option<String> {
-    let sent = asked.sent_sight();
-    let oldest = sent.iter().filter_map(|tool| tool.freshness_s).max()?;
-    let names: Vec<&str> = sent
-        .iter()
-        .map(|tool| tool.artifact_type.as_str())
-        .collect();
-    let when = match oldest {
-        0 | 1 => "just now".to_owned(),
-        seconds => format!("{seconds} seconds before"),
-    };
-    Some(format!(
-        "sent about this machine: {} (looked at {when})",
-        names.join(", ")
-    ))
+    let is_untold = asked.over_a_wire && !asked.leaves_machine;
+    let named = tools_named(&asked.turn.context).filter(|_| is_untold)?;
+    Some(format!("sent about this machine: {named}"))
 }
 
 /// Whoever asked gave up before there was anything to record.

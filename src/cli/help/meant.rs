@@ -48,7 +48,7 @@ const OTHER_WORDS: [(&[&str], &[&str]); 10] = [
 
 /// Commands of other programs by their words, and what is typed here in their place; what was typed
 /// behind them is typed behind that.
-const OTHER_COMMANDS: [(&[&str], &str); 10] = [
+const OTHER_COMMANDS: [(&[&str], &str); 12] = [
     (&["config", "show"], "config get"),
     (&["config", "list"], "config get"),
     (&["model", "default"], MODEL_IN_USE),
@@ -59,17 +59,22 @@ const OTHER_COMMANDS: [(&[&str], &str); 10] = [
     (&["models", "use"], MODEL_IN_USE),
     (&["project", "show"], "conversation list --project"),
     (&["projects", "show"], "conversation list --project"),
+    (&["rm"], "erase"),
+    (&["trace", "last"], "trace show last"),
 ];
 /// What says which model answers where none is named.
 const MODEL_IN_USE: &str = "config set model.default";
 
 /// Other names of commands behind a group, where it has the command.
-const OTHER_NAMES: [(&str, &str); 6] = [
+const OTHER_NAMES: [(&str, &str); 9] = [
     ("acknowledge", "ack"),
     ("delete", "retire"),
     ("delete", "revoke"),
+    ("delete", "withdraw"),
     ("remove", "retire"),
     ("remove", "revoke"),
+    ("remove", "withdraw"),
+    ("revoke", "withdraw"),
     ("title", "rename"),
 ];
 

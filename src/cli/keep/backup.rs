@@ -1,6 +1,6 @@
 //! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
 
-use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::open::{self, OpenHomeError, before_commands};
 use crate::app::keep::adopt::{self, AdoptCheck};
 use crate::app::keep::backup::{RestoreResult, backup, restore};
 use crate::home::Home;
@@ -62,7 +62,12 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         back.database
     ));
     say_report(&restored.report);
+    say("what was erased after this backup was made is in it, and must be erased once more");
     say("nothing is written here before you say what was published after this backup; one of:");
+    let home = before_commands(&restored.root);
+    if !home.is_empty() {
+        say(&format!("  export {home}    first, for all that follows"));
+    }
     say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
     say("  gently audit adopt --nothing-newer   nothing was published since");
     FINE
@@ -140,6 +145,14 @@ fn say_taken(taken: &TakenOver) -> u8 {
         say(&format!(
             "the auth key {key} was added after the backup and opens nothing here: add it anew"
         ));
+    }
+    if taken.erasings > 0 {
+        say(&format!(
+            "{} newer than the backup: which texts they erased stood in the lost database alone, so those that were \
+             in the backup are here again",
+            counted(taken.erasings, "erasing")
+        ));
+        say("erase them once more: gently search WORDS finds them, gently erase ID erases");
     }
     if taken.open > 0 {
         say(&format!(

@@ -147,7 +147,7 @@ pub fn run(
         AuditCommand::Session(args) => args.target.json,
     };
     // The name of a file may hold line breaks, behind which it could say anything.
-    let words = |error: TargetError| format!("gently audit: {}\n", quiet(&error.to_string()));
+    let words = |error: TargetError| format!("error: {}\n", quiet(&error.to_string()));
     checked.unwrap_or_else(|error| not_looked(&words(error), json, out, err))
 }
 
@@ -155,10 +155,7 @@ pub fn run(
 fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let words = redact(words).clean;
     if json {
-        let why = words
-            .as_str()
-            .trim_start_matches("gently audit: ")
-            .trim_start_matches("gently check: ");
+        let why = words.as_str().trim_start_matches("error: ");
         let view = ErrorView {
             error: why.trim_end().to_owned(),
             exit: COULD_NOT,

@@ -13,10 +13,11 @@ use crate::app::prove::opening::OpenTextsError;
 use crate::app::prove::share::{ShareSelection, SharedTurn, page, select, share};
 use crate::app::words::beginning;
 use crate::os::shell_word;
+use crate::view::keep::plan::PlanView;
 use crate::view::prove::share::{ShareNotices, ShareView};
 
 use super::audit::open::{recorded, tell};
-use crate::cli::screen::consent::{self, ConsentWords};
+use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::{could_not, present_or_tell, program, say};
 
@@ -27,10 +28,10 @@ const EXCERPT: usize = 44;
 #[derive(Debug, Args)]
 pub struct ShareArgs {
     /// An exchange as gently show takes it, or a session, a conversation or its title for all of it;
-    /// last is the newest that was answered. A file is of one session: what other models answered in
-    /// the same conversation is named, and shared by itself
-    #[arg(default_value = "last")]
-    pub id: String,
+    /// last is the last question, which has to have an answer; without an ID it is the newest that has
+    /// one. A file is of one session: what other models answered in the same conversation is named, and
+    /// shared by itself
+    pub id: Option<String>,
     /// Of a conversation, what was asked in this session
     #[arg(long, value_name = "SESSION", requires = "id")]
     pub session: Option<String>,
@@ -43,9 +44,9 @@ pub struct ShareArgs {
     /// Share an answer that the kernel withholds, too
     #[arg(long)]
     pub withheld: bool,
-    /// Don't ask before it is written
-    #[arg(long)]
-    pub yes: bool,
+    /// Whether it is asked before it is written.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 /// Publishes the chosen turns of a session after the person agreed.
@@ -121,14 +122,21 @@ fn is_page(path: &Path) -> bool {
 async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
-    let selection = select(&home, &args.id, args.session.as_deref(), args.withheld)?;
+    let id = args.id.as_deref();
+    let selection = select(&home, id, args.session.as_deref(), args.withheld)?;
     let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
-    reveal(&selection);
+    let mut lines = revealed_by(&selection);
+    if args.consent.dry_run {
+        lines.push(format!("It would be written to {}", places.list()));
+        let plan = PlanView::new(true, lines, ShareNotices::of(&selection));
+        return Ok(consent::dry_run(&plan, json));
+    }
+    lines.iter().for_each(|line| say(line));
     let words = ConsentWords {
         does: "write it",
         done: "written, and nothing is on record of it",
     };
-    consent::ask(args.yes, words).map_err(OpenTextsError::Because)?;
+    consent::ask(args.consent.yes, words).map_err(OpenTextsError::Because)?;
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;
@@ -166,30 +174,27 @@ fn written(places: &Places) -> String {
     text
 }
 
-/// Says what somebody who gets the file can read.
-fn reveal(selection: &ShareSelection) {
-    for line in &selection.passed_over {
-        say(&format!("passed over: {line}"));
-    }
-    for line in &selection.elsewhere {
-        say(&format!("not in it: {line}"));
-    }
-    say("Whoever gets this can read:");
-    for turn in &selection.turns {
-        revealed(turn).iter().for_each(|line| say(line));
-    }
-    say("and beside that:");
-    for line in &selection.reveals {
-        say(&format!("  {line}"));
-    }
-    say(if selection.neighbours_can_be_guessed {
-        "and can try what your other turns said: this ledger commits with plain SHA-256."
-    } else {
-        "No other turn can be read from it, and that you opened it goes on your record."
-    });
-    for line in &selection.left_out {
-        say(&format!("left out: {line}"));
-    }
+/// What somebody who gets the file can read, and what is not in it.
+fn revealed_by(selection: &ShareSelection) -> Vec<String> {
+    let told = |word: &'static str, lines: &[String]| -> Vec<String> {
+        let line = |line| format!("{word}{line}");
+        lines.iter().map(line).collect()
+    };
+    let neighbours = match selection.neighbours_can_be_guessed {
+        true => "and can try what your other turns said: this ledger commits with plain SHA-256.",
+        false => "No other turn can be read from it, and that you opened it goes on your record.",
+    };
+    [
+        told("passed over: ", &selection.passed_over),
+        told("not in it: ", &selection.elsewhere),
+        vec!["Whoever gets this can read:".to_owned()],
+        selection.turns.iter().flat_map(revealed).collect(),
+        vec!["and beside that:".to_owned()],
+        told("  ", &selection.reveals),
+        vec![neighbours.to_owned()],
+        told("left out: ", &selection.left_out),
+    ]
+    .concat()
 }
 
 fn revealed(turn: &SharedTurn) -> Vec<String> {

@@ -155,8 +155,13 @@ pub struct TraceVerifyArgs {
 }
 
 fn level(text: &str) -> Result<TraceLevel, String> {
-    TraceLevel::named(text)
-        .ok_or_else(|| format!("no level '{text}': generic, detailed or full_traces"))
+    TraceLevel::named(text).ok_or_else(|| {
+        let mut all = TraceLevel::ALL.into_iter().map(TraceLevel::name);
+        let meant = all.find(|name| !text.is_empty() && name.starts_with(&text.to_lowercase()));
+        let meant = meant.map(|name| format!("; did you mean {name}?"));
+        let meant = meant.unwrap_or_default();
+        format!("no level '{text}': generic, detailed or full_traces{meant}")
+    })
 }
 
 fn profile(text: &str) -> Result<TraceProfile, String> {

@@ -15,6 +15,8 @@ use super::reply_lines::{Markup, without_tabs};
 pub const NARROWEST: usize = 20;
 /// By how much the rest of a line stands in.
 const STEP: usize = 2;
+/// A word of more columns is broken where it can be.
+const WIDEST: usize = 2 * NARROWEST;
 /// The programs whose commands are printed for somebody to type.
 const PROGRAMS: [&str; 7] = [
     "ollama",
@@ -115,12 +117,32 @@ fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mut parts = Vec::new();
     let (mut rest, mut before) = (line, "");
     while !rest.is_empty() {
-        let part = command(rest, before).unwrap_or_else(|| first_word(rest));
-        parts.push(Word::from(part));
+        let command = command(rest, before);
+        let part = command.unwrap_or_else(|| first_word(rest));
+        match command {
+            None if width_of(&Word::from(part)) > WIDEST => parts.extend(between_wide(part)),
+            _ => parts.push(Word::from(part)),
+        }
         before = part.trim_end();
         (_, rest) = rest.split_at(part.len());
     }
     Box::new(parts.into_iter())
+}
+
+/// A long word, broken behind each character of two columns: scripts that are written in these have no
+/// blanks between their words.
+fn between_wide(word: &str) -> Vec<Word<'_>> {
+    let mut buffer = [0; 4];
+    let ends = word.char_indices().filter_map(|(at, c)| {
+        let is_wide = display_width(c.encode_utf8(&mut buffer)) > 1;
+        is_wide.then_some(at + c.len_utf8())
+    });
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    for end in ends.chain([word.len()]) {
+        pieces.extend(word.get(start..end).filter(|piece| !piece.is_empty()));
+        start = end;
+    }
+    pieces.into_iter().map(Word::from).collect()
 }
 
 /// The first word with the spaces behind it.
@@ -137,11 +159,12 @@ fn with_spaces(text: &str, end: usize) -> &str {
 
 /// The command that a text begins with, behind what stands `before` it.
 fn command<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    if let Some(quoted) = text.strip_prefix('\'') {
-        if !is_program(first_word(quoted).trim_end().trim_end_matches('\'')) {
+    if let Some(mark @ ('\'' | '`')) = text.chars().next() {
+        let quoted = text.strip_prefix(mark)?;
+        if !is_program(first_word(quoted).trim_end().trim_end_matches(mark)) {
             return None;
         }
-        let end = 1 + quoted.find('\'')?;
+        let end = 1 + quoted.find(mark)?;
         let (_, behind) = text.split_at(end);
         return Some(with_spaces(text, end + first_word(behind).trim_end().len()));
     }
@@ -226,6 +249,17 @@ mod tests {
                 "look: gently audit verify; and once more",
                 "look:\ngently audit verify;\n  and once more",
             ),
+            (
+                40,
+                "there is no home there: run `gently init --auth none`, or ask",
+                "there is no home there: run\n  `gently init --auth none`, or ask",
+            ),
+            // What has no blanks is broken between characters of two columns.
+            (
+                40,
+                "question 1: 日本語の質問は長くて空白がありませんので画面の幅を越えます (99 bytes)",
+                "question 1: 日本語の質問は長くて空白があ\n  りませんので画面の幅を越えます (99\n  bytes)",
+            ),
             // A sentence of this program's name is none of its commands.
             (
                 20,
@@ -300,7 +334,7 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_the_screen_unless_one_word_is() {
         let text = "⚠ The answer says it restarted something (\"I've restarted nginx.\"). gently did nothing. \
-                    (authority)\n    removed from the prompt before it was stored or sent: github-pat\n";
+                    (authority)\n    1 secret removed from your question before it was stored or sent: github-pat\n";
         let texts = [0, 4, 10, 19, 30, 60].map(|indent| {
             let indent = " ".repeat(indent);
             let lines = text.lines().map(|line| format!("{indent}{line}\n"));

@@ -1,10 +1,10 @@
 //! `gently key`: who may ask, what signs, and a passphrase on the file with the keys.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::set_up::keys::{self, KeyRotation, check_name};
+use crate::os::is_led_into_file;
 use crate::store::AuthKeyRow;
 use crate::view::set_up::key::{
     AuthKeyView, KeyFileView, KeyRotationView, NewAuthKeyView, RevocationPlanView,
@@ -146,7 +146,7 @@ fn show(json: bool) -> Result<u8, OpenHomeError> {
     let code = present_as_is(json, || &view, text);
     if !json {
         // As they are: a fingerprint looks like a secret.
-        let is_file = !std::io::stdout().is_terminal();
+        let is_file = is_led_into_file();
         pinning(&view, is_file)
             .iter()
             .for_each(|line| say_finding(line));

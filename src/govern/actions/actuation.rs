@@ -12,6 +12,7 @@ use super::tool_calls::tool_calls;
 pub use crate::govern::clauses::lexicon::ActClass;
 use crate::govern::clauses::text::{SentenceEnds, order_words, own_prose, sentences};
 use crate::govern::sanitize::unmasked_text;
+use crate::record::attached::without_files;
 
 /// One wish to act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +62,14 @@ impl Acts {
     }
 }
 
-/// What a prompt asks to have done. Questions, quotations and wishes for a text are no requests.
+/// What a prompt asks to have done. Questions, quotations and wishes for a text are no requests;
+/// neither is what stands in the files behind it.
 pub fn requested(prompt: &str) -> Acts {
+    requested_anywhere(without_files(prompt))
+}
+
+/// The same with the words of its files: how prompts were read before.
+pub fn requested_anywhere(prompt: &str) -> Acts {
     let mut found = Acts::default();
     found.add_sentences(prompt, requested_act);
     found

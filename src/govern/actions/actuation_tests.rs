@@ -294,3 +294,17 @@ fn a_long_sentence_ends() {
         assert!(requested(&text).acts.len() <= MAX_ACTS && proposed(&text).acts.len() <= MAX_ACTS);
     }
 }
+
+/// Words in a file are its author's, whoever attaches it.
+#[test]
+fn what_a_file_says_is_no_request_of_the_person() {
+    let table = "| call | count |\n|---|---|\n| open | 3 |\nrestart nginx";
+    let head = "--- file 1 of 1: \"a.md\" (52 bytes, sha256 9f86d081) ---";
+    let prompt = |typed: &str| format!("{typed}\n\n{head}\n{table}");
+    let asked = requested(&prompt("What is counted here?"));
+    assert_eq!(asked, Acts::default());
+    assert_eq!(classes(&requested(&prompt("Restart nginx"))), ["service"]);
+    assert_eq!(classes(&requested(table)), ["message", "service"]);
+    let before = requested_anywhere(&prompt("What is counted here?"));
+    assert_eq!(classes(&before), ["message", "service"]);
+}

@@ -186,6 +186,8 @@ pub fn accepts(
         || shape.is(TokenKind::Escaped)
         || (class != CueClass::Password && shape.is(TokenKind::Dated))
         || (!value.quoted && shape.is(TokenKind::Code))
+        // A person may choose one as a password; no machine makes such a token.
+        || (!class.is_password() && !value.quoted && shape.is(TokenKind::Calculation))
     {
         return false;
     }

@@ -177,6 +177,26 @@ fn forms_of_configuration_and_code_that_put_a_value_elsewhere() {
 }
 
 #[test]
+fn a_value_that_code_calculates_is_no_token() {
+    for text in [
+        "    total_tokens = 50+len(a)//4\n",
+        "max_tokens=int(n*1.3)+8",
+        "token: 3*self.count(x)[0]-1,",
+        "api_key = (first+1)*key_length(4)",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+    for text in [
+        "password = 50+len(a)//4",
+        "token = \"50+len(a)//4\"",
+        "token = 50+(zwD26NeyMCvBsR9nxfaybLHD7TcLh22O)//4",
+        "token = 5+vp7k8ugdmpoiblli(4)",
+    ] {
+        assert!(redact(text).clean.as_str().contains("[redacted:"), "{text}");
+    }
+}
+
+#[test]
 fn signs_in_disorder_where_a_secret_is_spoken_of() {
     for text in [
         "why does this key give me a 401? q|&hHhxr4qBxZ>MZ",

@@ -101,7 +101,13 @@ pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFil
         .and_then(|()| std::fs::rename(&beside, path));
     if let Err(e) = placed {
         let _ = std::fs::remove_file(&beside);
-        return Err(failed(e));
+        return Err(match e.kind() {
+            ErrorKind::IsADirectory => unapplied("writing audit.checkpoint")(format!(
+                "{} is a folder; gently doctor says what to do",
+                path.display()
+            )),
+            _ => failed(e),
+        });
     }
     Ok(Some(PlacedFile {
         file,

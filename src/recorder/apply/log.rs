@@ -47,7 +47,7 @@ pub(super) fn look_at_log(
 const MAX_STRANGE: u64 = 1 << 17;
 
 fn length_of(path: &Path) -> Result<u64, RecorderError> {
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(found.len()),
         Ok(_) => Err(unapplied("looking at audit.log")(AppendError::NotAFile {
             path: path.to_owned(),

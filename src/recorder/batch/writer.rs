@@ -306,6 +306,10 @@ impl Writer {
     fn catch_up(&mut self, now: Seconds) -> Result<AppliedMark, RecorderError> {
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
+            if head.lacks_tree_head() {
+                let lines = head.applied.lines;
+                return Err(RecorderError::NoTreeHead { lines });
+            }
             let may_go_on = head.applied == apply::all_applied(&head)
                 || self.sync_policy.may_wait(store, &head, now)?;
             let compared = || apply::EvidenceComparison::of(store, &head, &self.paths);

@@ -38,6 +38,7 @@ use crate::store::{
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::placeholders::forget_tags;
+use crate::recorder::recovery::adopt::ADOPT;
 use crate::recorder::{Recorder, RecorderError, WAIT, WriterLock};
 
 /// What a home can't do without, and what says that something else is gone.
@@ -45,7 +46,7 @@ const KEPT: [&str; 8] = [
     "kernel",
     "auth_key",
     TOMBSTONE,
-    "adopt",
+    ADOPT,
     CONFLICT_RESOLVED,
     CONTENT_POLICY,
     SANITIZE_POLICY,

@@ -16,6 +16,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::{Format, Genesis};
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
@@ -121,6 +122,9 @@ impl From<Difference> for AdoptFault {
     }
 }
 
+/// The kind of the artifact that says what was taken over, or that nothing newer is there.
+pub const ADOPT: &str = "adopt";
+
 /// One commit of the ledger that is taken over.
 #[derive(Clone, Debug)]
 pub struct NewerCommit {
@@ -165,6 +169,9 @@ pub struct TakenOver {
     pub keys_lost: Vec<String>,
     /// How many sessions are open, and can be closed.
     pub open: u64,
+    /// How many erasings are on record there. What they name stood in the lost database alone, so
+    /// what they erased of the database's own texts can't be told, and is still here.
+    pub erasings: u64,
 }
 
 /// Brings the database forward to a verified ledger, and puts on record that it was done and what
@@ -225,15 +232,15 @@ fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<Artifact
         kind: kind.to_owned(),
     };
     let mut documents = vec![doc(
-        "adopt",
+        ADOPT,
         json!({
-            "claim": "taken_over", "from_line": taken.from_line, "head": head.to_string(),
+            "claim": "taken_over", "erasings": taken.erasings, "from_line": taken.from_line, "head": head.to_string(),
             "sessions": taken.sessions, "texts_lost": taken.texts_lost, "to_line": taken.to_line,
         }),
     )];
     if !lost.is_empty() {
         documents.push(doc(
-            "tombstone",
+            TOMBSTONE,
             json!({ "ids": lost, "reason": "lost_with_the_database" }),
         ));
     }

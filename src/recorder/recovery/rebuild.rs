@@ -11,9 +11,10 @@
 //! |---|---|
 //! | no log, an empty one, one that ends early, with or without a part of its next line | the missing lines are appended |
 //! | no tree head beside the log, a torn one, one over fewer lines | the database's is put there |
-//! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
+//! | a log that ends in bytes that are no line (zeros after a power loss), or is no file but a link or a folder | it is set aside, and written anew |
 //! | an old line with other words, while the database's lines are under a tree head signed by the key in force | the log is set aside, and written anew |
 //! | no ledger, or a folder that is no repository any more | set aside, and made anew |
+//! | a repository without a file `HEAD`, or with `shallow` or `info/grafts` | one is put there, these are set aside, before anything is compared; notes stay |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
 //! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
@@ -28,7 +29,7 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
+use crate::store::{AppliedMark, DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
 
 use super::restored;
 use crate::recorder::batch::transaction;
@@ -148,7 +149,9 @@ impl<'a> LockedHome<'a> {
     /// history.
     fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
         match apply::checkpoint_is_newest(&self.head, self.paths) {
-            Ok(is_newest) => Ok(!is_newest && self.head.checkpoint.is_some()),
+            Ok(is_newest) => {
+                Ok(self.head.lacks_tree_head() || (!is_newest && self.head.checkpoint.is_some()))
+            }
             Err(RecorderError::Disagree {
                 place,
                 expected,
@@ -199,12 +202,23 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
 fn lost_evidence(schema: &[SchemaDifference]) -> Option<Contradiction> {
     let lost = schema.iter().filter(|fault| fault.is_lost_evidence());
     let lost: Vec<&str> = lost.map(|fault| fault.name.as_str()).collect();
+    let others = schema.iter().filter(|fault| fault.cure().is_some());
+    let others: Vec<&str> = others.map(|fault| fault.name.as_str()).collect();
+    let next = match (lost.as_slice(), others.as_slice()) {
+        (_, []) | ([], _) => database_is_wrong(),
+        ([first, ..], [other, ..]) => format!(
+            "None of gently's: table {}. If it is what is missing, under another name, give it its own, in the home: \
+             sqlite3 gently.db 'ALTER TABLE {other} RENAME TO {first}', then `gently audit rebuild`. If not: {}",
+            others.join(", "),
+            database_is_wrong()
+        ),
+    };
     (!lost.is_empty()).then(|| Contradiction {
         place: format!("the tables of evidence, {}", lost.join(", ")),
         database: "nothing, as it has no such table any more".to_owned(),
         holder: "the program",
         found: "what was in them stood there alone, and can't be made again".to_owned(),
-        next: database_is_wrong(),
+        next,
     })
 }
 
@@ -230,12 +244,15 @@ fn derived_unless(
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
     let mut home = LockedHome::open(paths)?;
+    let hindrances = ledger::take_out_of_the_way(&paths.ledger())?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
+    lost.head |= hindrances.no_head;
+    lost.aside.extend(hindrances.aside);
     log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
     if lost.checkpoint {
         apply::put_checkpoint(&home.head, paths)?;
@@ -249,6 +266,8 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         home.sync_all()?;
         home.store.mark_applied(&applied)?;
     }
+    // Whoever writes next applies all of it anew, and signs it: that was asked for here.
+    let unsigned = home.head.lacks_tree_head();
     // A home that was restored from a backup gets its files back as the backup's database has them,
     // and no line of its own before somebody says whether there is newer history.
     let recover = if lost.count() > 0 && !restored::is_marked(paths) {
@@ -256,6 +275,9 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     } else {
         None
     };
+    if unsigned {
+        home.store.mark_applied(&AppliedMark::default())?;
+    }
     let LedgerHead {
         lines,
         commits,

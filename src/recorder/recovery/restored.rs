@@ -13,7 +13,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 
-use super::adopt::{Newer, TakenOver, take_over};
+use super::adopt::{ADOPT, Newer, TakenOver, take_over};
 use crate::recorder::{Paths, Recorder, RecorderError, RecorderTerms, unwatched};
 
 /// The marker's name in a home.
@@ -97,12 +97,12 @@ pub async fn nothing_newer(
         .record(now, move |transaction| {
             let head = transaction.head.hash;
             let content = json!({ "claim": "nothing_newer", "head": head.to_string() });
-            let id = format!("adopt-{}", head.short16());
+            let id = format!("{ADOPT}-{}", head.short16());
             let doc = ArtifactDoc {
                 content,
                 format: Format,
                 id,
-                kind: "adopt".to_owned(),
+                kind: ADOPT.to_owned(),
             };
             transaction
                 .artifact(now, None, &doc, salt.clone())

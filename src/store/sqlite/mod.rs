@@ -61,7 +61,11 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
             waited_s: BUSY_WAIT.as_secs(),
         },
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Query {
+        Some(ErrorCode::DiskFull) => StoreError::Full {
+            what,
+            reason: words(error),
+        },
+        Some(ErrorCode::SystemIoFailure) => StoreError::Query {
             what,
             reason: format!(
                 "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
@@ -255,11 +259,13 @@ fn refused(error: refinery::Error) -> StoreError {
 /// Why a database of an earlier build can't be read: it can't be written.
 fn not_brought_forward(fault: StoreError) -> StoreError {
     match fault {
-        StoreError::Query { .. } | StoreError::Migration { .. } => StoreError::Migration {
-            reason: format!(
-                "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
-            ),
-        },
+        StoreError::Query { .. } | StoreError::Full { .. } | StoreError::Migration { .. } => {
+            StoreError::Migration {
+                reason: format!(
+                    "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
+                ),
+            }
+        }
         other => other,
     }
 }
@@ -628,8 +634,10 @@ impl Driver for Sqlite {
         let mut statement = self.0.prepare(sql).map_err(&failed)?;
         let mut rows = statement.query([]).map_err(&failed)?;
         let mut count = 0;
-        while rows.next().map_err(&failed)?.is_some() {
-            count += 1;
+        while let Some(row) = rows.next().map_err(&failed)? {
+            // A table that is somebody's own is told of by the schema.
+            let table = schema::text(row, 0).map_err(&failed)?;
+            count += u64::from(schema::is_ours(&table)?);
         }
         Ok(count)
     }
@@ -641,6 +649,26 @@ mod tests {
 
     /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
     /// process does all of it.
+    /// A full disk is said in words, not in SQLite's.
+    #[test]
+    fn a_full_disk_is_called_one() {
+        let home = tempfile::tempdir().unwrap();
+        let made = Sqlite::create(&home.path().join("gently.db")).unwrap();
+        let pages: u32 = made.pragma("count pages", "page_count", 0).unwrap();
+        let most = format!("PRAGMA max_page_count = {pages}");
+        let mut set = made.0.prepare(&most).unwrap();
+        set.query_row([], |row| row.get::<_, u32>(0)).unwrap();
+        let big = "INSERT INTO home_file VALUES ('x', hex(zeroblob(1000000)), 1)";
+        let full = made.batch("write a row", big).unwrap_err();
+        assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
+        let words = full.to_string();
+        assert!(
+            words.starts_with("the disk that gently.db is on is full")
+                && words.contains("nothing of it was recorded"),
+            "{words}"
+        );
+    }
+
     #[test]
     fn a_migration_that_fails_leaves_what_was_there() {
         let home = tempfile::tempdir().unwrap();

@@ -26,6 +26,9 @@ pub(super) struct SchemaObject {
 /// Objects by kind (`table`, `index`, `view`, `trigger`) and name.
 type SchemaObjects = BTreeMap<(String, String), SchemaObject>;
 
+/// The table in which migrations are told that were applied.
+const HISTORY: &str = "refinery_schema_history";
+
 /// Tables and indexes of such names are SQLite's own.
 const ALL: &str = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema
      WHERE NOT (type IN ('table', 'index') AND name LIKE 'sqlite@_%' ESCAPE '@')";
@@ -69,6 +72,11 @@ pub(super) fn expected() -> Result<&'static SchemaObjects, StoreError> {
     Ok(MADE.get_or_init(|| made))
 }
 
+/// Whether the migrations make a table of that name.
+pub(super) fn is_ours(table: &str) -> Result<bool, StoreError> {
+    Ok(expected()?.contains_key(&("table".to_owned(), table.to_owned())))
+}
+
 /// An object as a difference names it.
 fn named((kind, name): &(String, String), state: SchemaState) -> SchemaDifference {
     let is_index = kind == "table" && INDEX_TABLES.contains(&name.as_str());
@@ -80,12 +88,19 @@ fn named((kind, name): &(String, String), state: SchemaState) -> SchemaDifferenc
     }
 }
 
+/// Whether two texts make the same. SQLite puts names in quotes where a table was renamed, and back.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || one.replace('"', "") == other.replace('"', "")
+}
+
 /// Where two sets differ, by kind and name.
 fn differences(expected: &SchemaObjects, found: &SchemaObjects) -> Vec<SchemaDifference> {
     let wanted = expected.iter().filter(|(key, _)| is_told(key));
     let wanted = wanted.filter_map(|(key, object)| match found.get(key) {
         None => Some(named(key, SchemaState::Missing)),
-        Some(other) if other.text != object.text => Some(named(key, SchemaState::Changed)),
+        Some(other) if !is_same(&other.text, &object.text) => {
+            Some(named(key, SchemaState::Changed))
+        }
         Some(_) => None,
     });
     let mut wanted: Vec<_> = wanted.collect();
@@ -217,6 +232,39 @@ impl Sqlite {
                 true => self.batch(WHAT, text)?,
                 false => {}
             }
+        }
+        self.tell_history()
+    }
+
+    /// Says which migrations were applied, where nothing says it any more: a database that is open has
+    /// all of them.
+    fn tell_history(&self) -> Result<(), StoreError> {
+        const WHAT: &str = "write which migrations were applied";
+        let any = format!("SELECT EXISTS (SELECT 1 FROM {HISTORY})");
+        let any: bool = self
+            .0
+            .query_row(&any, [], |row| row.get(0))
+            .map_err(failed(WHAT))?;
+        if any {
+            return Ok(());
+        }
+        let mut made = Connection::open_in_memory().map_err(failed(WHAT))?;
+        let runner = Runner::new(migrations().map_err(refused)?).set_grouped(true);
+        runner.run(&mut made).map_err(refused)?;
+        let sql = format!("SELECT version, name, applied_on, checksum FROM {HISTORY}");
+        let mut rows = made.prepare(&sql).map_err(failed(WHAT))?;
+        let mut rows = rows.query([]).map_err(failed(WHAT))?;
+        let put = format!(
+            "INSERT INTO {HISTORY} (version, name, applied_on, checksum) VALUES (?1, ?2, ?3, ?4)"
+        );
+        while let Some(row) = rows.next().map_err(failed(WHAT))? {
+            let version: i64 = row.get(0).map_err(failed(WHAT))?;
+            let texts = (1..4)
+                .map(|at| text(row, at))
+                .collect::<Result<Vec<_>, _>>();
+            let texts = texts.map_err(failed(WHAT))?;
+            let values = rusqlite::params![version, texts[0], texts[1], texts[2]];
+            self.0.execute(&put, values).map_err(failed(WHAT))?;
         }
         Ok(())
     }

@@ -354,7 +354,7 @@ impl Lines {
                     prompt.line, session.id
                 ),
                 "a response, response_fail or denied with its seq",
-                "none by the end of the log",
+                "none by the end of the log: its model thinks, or its process ended, and then gently session close ends it",
             );
         }
     }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::anchor::agree::BlockLack;
 use crate::app::ask::AskResult;
 use crate::app::ask::attachment::AttachmentNotice;
+use crate::app::ask::removed::{RemovalSource, RemovedSecrets};
 use crate::app::ask::warnings::DriftWarning;
 use crate::app::redacted::clean;
 use crate::ask::{TurnEnd, TurnResult};
@@ -68,6 +69,8 @@ pub struct TurnView {
     pub parent_turn_id: Option<Uuid>,
     /// Kinds of secrets that were removed from the prompt.
     pub removed_from_prompt: Vec<String>,
+    /// Where these secrets stood.
+    pub removed: Vec<RemovedSecretView>,
     /// The files that stand behind the question.
     pub files: Vec<AttachmentView>,
     /// How it ended.
@@ -157,6 +160,37 @@ impl AttachmentView {
             image: file.image.map(ImageType::name),
         };
         files.iter().map(view).collect()
+    }
+}
+
+/// A secret that was removed before anything else saw it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RemovedSecretView {
+    /// What it is, such as `github-pat`.
+    pub kind: String,
+    /// Where it stood: `question`, `file`, `messages` (a client's) or `system` (the owner's part of
+    /// the system message).
+    pub from: &'static str,
+    /// Name of the file; null elsewhere.
+    pub file: Option<String>,
+    /// Its line in the file, from one; null elsewhere.
+    pub line: Option<usize>,
+}
+
+impl RemovedSecretView {
+    /// All of one place.
+    fn of(removed: &RemovedSecrets) -> impl Iterator<Item = RemovedSecretView> + '_ {
+        let file = match &removed.from {
+            RemovalSource::File(name) => Some(name),
+            _ => None,
+        };
+        let secrets = removed.secrets.iter();
+        secrets.map(move |(line, kind)| RemovedSecretView {
+            kind: kind.clone(),
+            from: removed.from.name(),
+            file: file.cloned(),
+            line: *line,
+        })
     }
 }
 
@@ -340,6 +374,11 @@ impl TurnView {
             turn_id: ids.exchange,
             parent_turn_id: turn.referred.parent(),
             removed_from_prompt: removed_kinds(turn).into_iter().map(str::to_owned).collect(),
+            removed: asked
+                .removed
+                .iter()
+                .flat_map(RemovedSecretView::of)
+                .collect(),
             files: beside.files,
             ending: ending(asked),
             notes: beside.notes,
@@ -365,7 +404,7 @@ impl TurnView {
 }
 
 /// Kinds of secrets that were removed from a prompt, in the order in which they stood.
-pub fn removed_kinds(turn: &TurnResult) -> Vec<&str> {
+fn removed_kinds(turn: &TurnResult) -> Vec<&str> {
     let mut kinds: Vec<&str> = turn
         .removed
         .iter()

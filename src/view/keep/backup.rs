@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::app::home::open::before_commands;
 use crate::app::keep::backup::RestoreResult;
 use crate::backup::Manifest;
 use crate::recorder::TakenOver;
@@ -44,7 +45,7 @@ pub struct RestoreView {
     /// What a check of it found, by question.
     pub answers: BTreeMap<&'static str, VerdictView>,
     /// The next command.
-    pub next: &'static str,
+    pub next: String,
 }
 
 impl RestoreView {
@@ -56,7 +57,7 @@ impl RestoreView {
             files: result.back.files,
             database: result.back.database.clone(),
             answers: VerdictView::all(&result.report),
-            next: "gently audit adopt",
+            next: format!("{}gently audit adopt", before_commands(&result.root)),
         }
     }
 }
@@ -83,6 +84,8 @@ pub enum AdoptView {
         keys_lost: Vec<String>,
         /// How many sessions are open.
         open: u64,
+        /// How many erasings are newer than the backup: what they erased is back, if it was in there.
+        erasings: u64,
     },
 }
 
@@ -97,6 +100,7 @@ impl AdoptView {
             texts_lost: taken.texts_lost,
             keys_lost: taken.keys_lost.clone(),
             open: taken.open,
+            erasings: taken.erasings,
         }
     }
 }

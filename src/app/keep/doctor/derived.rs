@@ -35,9 +35,14 @@ fn named(faults: &[SchemaDifference]) -> String {
     }
 }
 
-fn mend(faults: &[SchemaDifference]) -> &'static str {
-    match faults.iter().all(SchemaDifference::is_mendable) {
+fn mend(faults: &[SchemaDifference]) -> String {
+    let cures: Vec<String> = faults.iter().filter_map(SchemaDifference::cure).collect();
+    let words = match faults.iter().all(SchemaDifference::is_mendable) {
         true => REBUILD,
+        false if cures.len() == faults.len() => return cures.join("; "),
+        false if faults.iter().any(SchemaDifference::is_lost_evidence) && !cures.is_empty() => {
+            "gently audit rebuild says how a table that was renamed gets its name back"
+        }
         false if faults.iter().any(SchemaDifference::is_lost_evidence) => {
             "what was in a table of evidence can't be made again: keep this home as it is, and bring back the newest \
              backup in another place, GENTLY_HOME=DIR gently restore FILE"
@@ -45,7 +50,8 @@ fn mend(faults: &[SchemaDifference]) -> &'static str {
         false => {
             "gently audit rebuild makes again what holds no evidence; of other tables it says what to do"
         }
-    }
+    };
+    words.to_owned()
 }
 
 /// Whether lists and search indexes are what turns, artifacts and texts give.

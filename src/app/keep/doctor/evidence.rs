@@ -2,10 +2,13 @@
 //! on.
 
 use std::collections::BTreeMap;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 use crate::ledger::Oid;
 use crate::ledger::read::{Ref, RefTarget, Repository};
 use crate::log::back::LinesBack;
+use crate::os::open_regular;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::log::entry::Line;
@@ -15,7 +18,7 @@ use crate::recorder::{
 };
 use crate::store::{LedgerHead, Store, StoreError};
 
-use super::{CheckState, DoctorCheck};
+use super::{CheckState, DoctorCheck, files};
 use crate::app::words::counted;
 
 /// How many of the newest lines are compared; `gently audit verify` looks at all.
@@ -100,6 +103,13 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         return Ok(DoctorCheck::fail("log", found, REBUILD));
     }
     if missing == 0 && torn > 0 {
+        if ends_in_zeros(&paths.log(), torn) {
+            return Ok(DoctorCheck::warn(
+                "log",
+                format!("{torn} zero bytes stand after the last line, as a power loss leaves them"),
+                "the next command that records something cuts them, for example gently session open",
+            ));
+        }
         // What a crash tears is a line of ours, and the database knows that it is not written yet.
         let found = format!("{torn} bytes after the last line belong to no record");
         let mend = format!(
@@ -119,6 +129,14 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             found,
             "the next command that records something finishes it, for example gently session open",
         ));
+    }
+    if head.lacks_tree_head() {
+        let found = format!(
+            "the database has no signed tree head, though {} lines are written: it was taken away",
+            head.applied.lines
+        );
+        let mend = format!("{VERIFY}, and if what is there holds, {REBUILD} has it signed again");
+        return Ok(DoctorCheck::fail("log", found, mend));
     }
     match recorder::checkpoint_is_newest(head, paths) {
         Ok(true) => {}
@@ -140,6 +158,20 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             head.hash.short8()
         ),
     ))
+}
+
+/// Whether a file's last bytes are all zero; of very many nobody looks.
+fn ends_in_zeros(path: &Path, count: u64) -> bool {
+    const MOST: u64 = 1 << 16;
+    let Some(back) = i64::try_from(count).ok().filter(|_| count <= MOST) else {
+        return false;
+    };
+    let mut end = Vec::new();
+    let read = open_regular(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-back))?;
+        file.read_to_end(&mut end)
+    });
+    read.is_ok() && end.iter().all(|byte| *byte == 0)
 }
 
 /// How the newest lines of the file stand to those of the database.
@@ -302,6 +334,16 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
             "writer",
             "would refuse: this home was restored, and what was published after its backup has not been adopted yet",
             "gently audit adopt --help",
+        );
+    }
+    if let Some((found, mend)) = files::in_the_way(paths) {
+        return DoctorCheck::fail("writer", format!("would refuse: {found}"), mend);
+    }
+    if head.lacks_tree_head() {
+        return DoctorCheck::fail(
+            "writer",
+            "would refuse: the signed tree head is missing: see log",
+            REBUILD,
         );
     }
     match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::home::PRIVATE;
-use crate::os::shell_word;
+use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
 use crate::store::{Store, StoreError};
 
-use super::DoctorCheck;
+use super::{DoctorCheck, away};
 use crate::app::redacted::clean;
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
@@ -54,6 +54,32 @@ fn permissions(found: &std::fs::Metadata) -> u32 {
 #[cfg(not(unix))]
 fn permissions(_: &std::fs::Metadata) -> u32 {
     0
+}
+
+/// What stands where a writer's own file or folder belongs and is something else, with the command that
+/// puts it away: each is made again when something is recorded.
+pub fn in_the_way(paths: &Paths) -> Option<(String, String)> {
+    let own = [
+        (paths.lock(), false),
+        (paths.checkpoint(), false),
+        (paths.in_flight(), true),
+    ];
+    own.into_iter().find_map(|(path, is_folder)| {
+        let found = std::fs::symlink_metadata(&path).ok()?.file_type();
+        let is_right = match is_folder {
+            true => found.is_dir(),
+            false => found.is_file(),
+        };
+        let expected = if is_folder { "a folder" } else { "a file" };
+        let words = || {
+            format!(
+                "{} is {}, and should be {expected}",
+                path.display(),
+                kind_of(found)
+            )
+        };
+        (!is_right).then(|| (words(), away(&path)))
+    })
 }
 
 /// Opens the database for reading, and lets SQLite check it.

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::config::table::KEYS;
-use crate::home::{Home, HomeError};
+use crate::home::{CONTEXT, Home, HomeError};
+use crate::ledger::aside_of;
 use crate::os::shell_word;
 use crate::recorder::Paths;
 use crate::store::Store;
@@ -201,15 +202,24 @@ fn unknown_variables() -> Vec<String> {
     unknown
 }
 
+/// The command that puts away what is in the way, under a name that is free.
+fn away(path: &Path) -> String {
+    format!("mv {} {}", shell_word(path), shell_word(&aside_of(path)))
+}
+
 fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
     match Config::load(root, &open::env) {
         Ok(config) => {
-            checks.push(match unknown_variables().as_slice() {
-                [] => DoctorCheck::ok(
+            let context = Home::context_in(root);
+            checks.push(match (unknown_variables().as_slice(), context) {
+                (_, Err(fault)) => {
+                    DoctorCheck::fail("config", fault.to_string(), away(&root.join(CONTEXT)))
+                }
+                ([], Ok(_)) => DoctorCheck::ok(
                     "config",
                     "every setting in gently.toml and the environment is known and in range",
                 ),
-                unknown => DoctorCheck::warn(
+                (unknown, Ok(_)) => DoctorCheck::warn(
                     "config",
                     format!(
                         "no setting has this variable, so it has no effect: {}",

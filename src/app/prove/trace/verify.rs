@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::home::Home;
+use crate::os::shell_word;
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
@@ -24,7 +25,7 @@ use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening
 use super::on_all_cores;
 use super::own::{OwnRecord, OwnVerdicts};
 use crate::app::home::open;
-use crate::app::prove::verify::opening::opened;
+use crate::app::prove::verify::opening::{is_opening, opened};
 use crate::app::prove::verify::target::read_signers;
 
 /// So many bytes of a file are checked at once.
@@ -199,7 +200,7 @@ fn check_against(
             Ok::<_, TraceFileFault>(check_document(document, &keys))
         });
         for document in read {
-            let document = document.map_err(|e| format!("{place}: {e}"))?;
+            let document = document.map_err(|e| unread(request, &bytes, &e))?;
             checked.extend(document.into_iter().map(|one| match own {
                 Some(own) => one.asked_of(own),
                 None => one.checked,
@@ -209,6 +210,19 @@ fn check_against(
     match checked.is_empty() {
         true => Err(format!("{place}: there is no trace in it")),
         false => Ok(checked),
+    }
+}
+
+/// Why a file holds no traces: somebody may have taken an opening for one.
+fn unread(request: &TraceCheckRequest, bytes: &[u8], fault: &TraceFileFault) -> String {
+    let place = request.file.display();
+    match is_opening(bytes) {
+        true => format!(
+            "{place} is what gently share or gently audit open wrote, and no file of traces; check it with: \
+             gently check {}",
+            shell_word(&request.file)
+        ),
+        false => format!("{place}: {fault}"),
     }
 }
 
@@ -608,12 +622,11 @@ fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
     let model = document["model"].as_str().unwrap_or_default();
     let thread = document["context"]["thread_id"].as_str();
     let task = thread.map(|thread| format!("task_{thread}"));
+    let time = |key: &str| serde_json::from_value::<Seconds>(document[key].clone()).ok();
+    let is_time = |key: &str, said: &str| time(key).is_some_and(|time| time.to_string() == said);
     let parts = [
-        (document["asked_at"] == trace.started_at, "started_at"),
-        (
-            document["answered_at"] == trace.completed_at,
-            "completed_at",
-        ),
+        (is_time("asked_at", &trace.started_at), "started_at"),
+        (is_time("answered_at", &trace.completed_at), "completed_at"),
         (trace.task_id == task, "task_id"),
         (
             is_same(

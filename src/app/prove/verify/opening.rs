@@ -10,11 +10,13 @@ use serde::de::IgnoredAny;
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::app::prove::share::page;
+use crate::os::shell_word;
 use crate::record::bitcoin::block::{Header, Network};
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::ledger::opening::{MAX_FILE, OpeningFault, OpeningFile};
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
+use crate::record::trace::file::read_file;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::verify::{
     About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
@@ -125,7 +127,13 @@ fn read(request: &CheckRequest) -> Result<CheckInput, String> {
         Some(Err(why)) => return Err(format!("{place} is a page, and {why}")),
     };
     let file = OpeningFile::parse(&bytes);
-    let file = file.map_err(|fault| format!("{place} is {}", what_it_is(&bytes, &fault)))?;
+    let file = file.map_err(|fault| match read_file(&bytes) {
+        Ok(traces) if !traces.is_empty() => format!(
+            "{place} is a file of traces, and no opening file; check it with: gently trace verify {}",
+            shell_word(&request.file)
+        ),
+        _ => format!("{place} is {}", what_it_is(&bytes, &fault)),
+    })?;
     let told = |e: TargetError| e.to_string();
     let pinned = request
         .signers
@@ -166,6 +174,14 @@ struct JsonMembers {
     openings: Option<IgnoredAny>,
     messages: Option<IgnoredAny>,
     conversation: Option<IgnoredAny>,
+}
+
+/// Whether bytes are an opening file, or a page that holds one.
+pub fn is_opening(bytes: &[u8]) -> bool {
+    match in_page(bytes) {
+        Some(held) => held.is_ok(),
+        None => OpeningFile::parse(bytes).is_ok(),
+    }
 }
 
 /// What bytes are that are no opening file, and what is wanted instead.

@@ -81,7 +81,7 @@ pub(in crate::cli) fn run(
         Ok(checked) => checked,
         Err(why) => {
             let why = quiet(&why.to_string());
-            return not_looked(&format!("gently check: {why}\n"), args.json, out, err);
+            return not_looked(&format!("error: {why}\n"), args.json, out, err);
         }
     };
     let view = || OpeningReportView::of(&checked);
@@ -96,7 +96,7 @@ pub(in crate::cli) fn run(
     let missing: Vec<String> = checked.missing.iter().map(words).collect();
     warn(
         err,
-        &format!("gently check: required to be yes: {}\n", missing.join(", ")),
+        &format!("required to be yes: {}\n", missing.join(", ")),
         code,
     )
 }

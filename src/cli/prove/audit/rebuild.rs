@@ -11,6 +11,7 @@ use crate::app::prove::verify::home::holds;
 use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::store::DerivedFaults;
+use crate::verify::{AuditQuestion, QuestionAnswer};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::answers::report_lines;
@@ -59,7 +60,7 @@ fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
             "the newest line is signed by nobody before something is recorded here: {why}"
         )),
     }
-    let code = if holds(&result.report) {
+    let code = if holds(&result.report) && !lacks(result) {
         FINE
     } else {
         NEGATIVE
@@ -98,7 +99,15 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
         ));
     }
     if holds(&result.report) && !verbose {
-        lines.push("checked, and all of it holds together; -v says what that rests on".to_owned());
+        let holds = match lacks(result) {
+            true => "what is there holds together, and something is still to come",
+            false => "all of it holds together",
+        };
+        lines.push(format!("checked, and {holds}; -v says what that rests on"));
+        let missing = result.report.findings.iter();
+        let missing =
+            missing.filter(|one| lacks(result) && one.question == AuditQuestion::Complete);
+        lines.extend(missing.map(|one| format!("not complete: {}: {}", one.place, one.actual)));
         return lines;
     }
     lines.push(format!(
@@ -107,6 +116,13 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
     ));
     lines.extend(report_lines(&result.report));
     lines
+}
+
+/// Whether something is still to come, as a question's answer is. Where nobody could sign yet, that is
+/// said by itself.
+fn lacks(result: &RebuildResult) -> bool {
+    matches!(result.signature, RebuiltSignature::Signed)
+        && result.report.answers.to(AuditQuestion::Complete).answer == QuestionAnswer::No
 }
 
 fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
@@ -153,6 +169,10 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
     for fault in &lost.schema {
         lines.push(match fault.is_mendable() {
             true => format!("{restored}: as this build makes it, of gently.db: {fault}"),
+            false if fault.cure().is_some() => {
+                let cure = fault.cure().unwrap_or_default();
+                format!("left as it is, of gently.db: {fault}: {cure}")
+            }
             false => format!(
                 "left as it is, of gently.db: {fault}. A table of evidence can't be made again: bring the newest backup \
                  back in another place, or take away with sqlite3 what is not gently's"

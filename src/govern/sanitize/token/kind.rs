@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::resemblance::{has_stand_in_part, is_code, is_flag, is_path, is_variable};
+use super::resemblance::{
+    has_stand_in_part, is_calculation, is_code, is_flag, is_path, is_variable,
+};
 use super::shape::TokenShape;
 use crate::govern::sanitize::cue_words::{is_common, is_common_inside, names_password};
 use crate::govern::sanitize::phrases::lexicon::{NUMBERED, says};
@@ -77,6 +79,8 @@ pub enum TokenKind {
     StandInInDigits,
     /// Code that yields a value: a call, a chain of names, an index, a type.
     Code,
+    /// Code that calculates with what it calls or puts in brackets: `50+len(a)//4`.
+    Calculation,
     /// A path or an address.
     Path,
     /// It begins or ends with a word for a secret.
@@ -193,6 +197,7 @@ pub(super) fn coded(shape: &TokenShape<'_>, kind: TokenKind) -> Option<bool> {
         TokenKind::StandIn => stands_in(shape),
         TokenKind::StandInInDigits => stands_in(&TokenShape::of(&in_letters(text))),
         TokenKind::Code => is_code(shape),
+        TokenKind::Calculation => is_calculation(shape),
         TokenKind::Path => is_path(shape),
         TokenKind::SecretName => {
             let secret = &vocabulary().names.secret;

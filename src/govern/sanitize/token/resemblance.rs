@@ -42,6 +42,55 @@ pub(super) fn is_code(shape: &TokenShape<'_>) -> bool {
         || (signs.any(EQUALS) && (value.contains("===") || value.contains("!=")))
 }
 
+/// `50+len(a)//4`, `(used+1)*4`: names, numbers and calls with signs of arithmetic between them,
+/// and brackets. Where a blank or a quote ended the value, brackets are open at its end.
+pub(super) fn is_calculation(shape: &TokenShape<'_>) -> bool {
+    let value = shape.text;
+    if !shape.signs().any(ROUND) {
+        return false;
+    }
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'.';
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let is_named = |part: &str| {
+        part.split('.').all(is_member) && !TokenShape::of(part).is(TokenKind::Interleaved)
+    };
+    let (mut open, mut sums, mut rest) = (Vec::new(), 0, value);
+    // Behind a name or a closed bracket comes a sign, and before it none.
+    let mut is_behind_value = false;
+    while let Some(first) = rest.bytes().next() {
+        let mut length = rest.bytes().take_while(|b| is_name(*b)).count();
+        let part = &rest[..length];
+        match first {
+            _ if length > 0 => {
+                if is_behind_value || !(is_number(part) || is_named(part)) {
+                    return false;
+                }
+                is_behind_value = true;
+            }
+            b'(' | b'[' if is_behind_value || first == b'(' => {
+                open.push(if first == b'(' { b')' } else { b']' });
+                (length, is_behind_value) = (1, false);
+            }
+            b')' | b']' => {
+                // A call may be of nothing.
+                if open.pop() != Some(first) {
+                    return false;
+                }
+                (length, is_behind_value) = (1, true);
+            }
+            b',' if is_behind_value && !open.is_empty() => (length, is_behind_value) = (1, false),
+            b'+' | b'-' | b'*' | b'/' | b'%' if is_behind_value => {
+                let twice = matches!(first, b'*' | b'/') && rest.as_bytes().get(1) == Some(&first);
+                (length, is_behind_value) = (1 + usize::from(twice), false);
+                sums += 1;
+            }
+            _ => return false,
+        }
+        rest = &rest[length..];
+    }
+    sums > 0 && (is_behind_value || !open.is_empty())
+}
+
 /// Whether it may be what is called or indexed.
 fn is_callee(head: &str) -> bool {
     let known = |b: u8| b.is_ascii_alphanumeric() || b"_.:$!>-&*".contains(&b);

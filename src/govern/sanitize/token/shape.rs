@@ -271,6 +271,31 @@ mod tests {
     }
 
     #[test]
+    fn calculations_are_told_from_signs_that_stand_anyhow() {
+        for value in [
+            "50+len(a)//4",
+            "3*self.count(x,2)[0]-1",
+            "(used+1)*4",
+            "50+len(",
+            "now()-3600",
+        ] {
+            assert!(TokenShape::of(value).is(TokenKind::Calculation), "{value}");
+        }
+        for value in [
+            "50+len(a)!4",
+            "50+(vp7k8ugdmpoiblli)",
+            "9+(a]",
+            "4+7(+x)",
+            "P@ss+(word)1",
+            "(hunter2)",
+            "12+ab(cd)+",
+            "50+n//4",
+        ] {
+            assert!(!TokenShape::of(value).is(TokenKind::Calculation), "{value}");
+        }
+    }
+
+    #[test]
     fn digits_in_the_midst_of_letters() {
         for value in ["vp7k8ugdmpoiblli", "gktjua03nuesfuich7ezz2qz"] {
             assert!(TokenShape::of(value).is(TokenKind::Interleaved), "{value}");

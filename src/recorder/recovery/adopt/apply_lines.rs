@@ -12,6 +12,7 @@ use crate::record::ledger::auth_key::{KIND, REVOKED};
 use crate::record::ledger::documents::{
     AuthorityState, Close, Genesis, Record, Rotate, SessionDoc,
 };
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::row_id;
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
@@ -22,7 +23,7 @@ use crate::store::{
 };
 
 use super::rows::{document, header, line_only_outcome, silent, unreadable};
-use super::{AdoptFault, NewerCommit, TakenOver, row};
+use super::{ADOPT, AdoptFault, NewerCommit, TakenOver, row};
 use crate::recorder::batch::transaction::append;
 use crate::recorder::{ABANDONED, RecorderError};
 
@@ -52,6 +53,10 @@ pub struct Adoption<'a> {
     exchanges_lost: u64,
     /// Artifact ids of keys that were added after the backup.
     keys: Vec<String>,
+    /// Tombstones of erasings.
+    erasings: u64,
+    /// Whether the line before is of an earlier taking over, behind which stands what was lost then.
+    after_adopt: bool,
 }
 
 impl<'a> Adoption<'a> {
@@ -79,6 +84,8 @@ impl<'a> Adoption<'a> {
             lost: Vec::new(),
             exchanges_lost: 0,
             keys: Vec::new(),
+            erasings: 0,
+            after_adopt: false,
         })
     }
 
@@ -128,6 +135,12 @@ impl<'a> Adoption<'a> {
         line: &Line,
         commits: &[&NewerCommit],
     ) -> Result<(), RecorderError> {
+        let kind = match &line.event {
+            Event::Artifact { kind, .. } => kind.as_str(),
+            _ => "",
+        };
+        let after_adopt = std::mem::replace(&mut self.after_adopt, kind == ADOPT);
+        self.erasings += u64::from(kind == TOMBSTONE && !after_adopt);
         match &line.event {
             Event::SessionStart { .. } => {
                 self.start(line, document(commits, "session.json")?, header(commits)?)?
@@ -552,6 +565,7 @@ impl<'a> Adoption<'a> {
             texts_lost: self.exchanges_lost,
             keys_lost: self.keys.iter().filter(|id| unknown(id)).cloned().collect(),
             open: u64::try_from(self.sessions.len()).unwrap_or(u64::MAX),
+            erasings: self.erasings,
         };
         Ok((taken, self.head, self.lost))
     }

@@ -30,6 +30,8 @@ pub enum LedgerPlace {
     Nothing,
     /// A folder that is no repository.
     Broken,
+    /// A repository that something keeps from being read, which is put out of the way first.
+    Hindered(Hindrances),
     /// A repository that could be opened.
     Ledger(Box<Ledger>),
 }
@@ -51,6 +53,53 @@ fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
     }
 }
 
+/// What keeps a repository from being read although it is whole, and says nothing of what is on record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hindrances {
+    /// There is no file `HEAD`.
+    pub no_head: bool,
+    /// What is in its place; files that give commits other parents (`shallow`, `info/grafts`).
+    pub aside: Vec<PathBuf>,
+}
+
+impl Hindrances {
+    fn of(path: &Path) -> Self {
+        if !["objects", "refs"]
+            .iter()
+            .all(|part| path.join(part).is_dir())
+        {
+            return Hindrances::default();
+        }
+        let head = path.join(HEAD);
+        let no_head = !std::fs::symlink_metadata(&head).is_ok_and(|found| found.is_file());
+        let others = ["shallow", "info/grafts"].map(|part| path.join(part));
+        let head = no_head.then_some(head).into_iter();
+        Hindrances {
+            no_head,
+            aside: head.chain(others).filter(|file| is_there(file)).collect(),
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Hindrances::default()
+    }
+}
+
+/// Puts aside what keeps a repository from being read, and a `HEAD` into one without; returns what was
+/// done, with new names. As it says nothing of what is on record it is done before anything is
+/// compared, and the repository's notes stay where they are.
+pub fn take_out_of_the_way(path: &Path) -> Result<Hindrances, RecorderError> {
+    let Hindrances { no_head, aside } = Hindrances::of(path);
+    let aside = aside
+        .iter()
+        .map(|file| set_aside(file))
+        .collect::<Result<_, _>>()?;
+    if no_head {
+        restore_head(path, &mut MissingParts::default())?;
+    }
+    Ok(Hindrances { no_head, aside })
+}
+
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
 pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     let failed = |e: std::io::Error| RecorderError::Unapplied {
@@ -63,7 +112,11 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
         Ok(true) => return Ok(LedgerPlace::Nothing),
         Ok(false) => {}
     }
-    for part in ["HEAD", "config"] {
+    let hindrances = Hindrances::of(path);
+    if !hindrances.is_nothing() {
+        return Ok(LedgerPlace::Hindered(hindrances));
+    }
+    for part in [HEAD, "config"] {
         match std::fs::read(path.join(part)) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
             _ => {}
@@ -92,16 +145,21 @@ pub struct LedgerContent {
 impl LedgerContent {
     /// What of it is lost.
     pub fn count(&self, path: &Path, lost: &mut MissingParts) {
-        lost.repository = !matches!(self.here, LedgerPlace::Ledger(_));
+        lost.repository = matches!(self.here, LedgerPlace::Nothing | LedgerPlace::Broken);
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
         lost.aside.extend(self.packs.iter().cloned());
         lost.head = self.no_head;
-        if self.no_head && path.join(HEAD).exists() {
+        if self.no_head && is_there(&path.join(HEAD)) {
             lost.aside.push(path.join(HEAD));
         }
-        if matches!(self.here, LedgerPlace::Broken) {
-            lost.aside.push(path.to_owned());
+        match &self.here {
+            LedgerPlace::Broken => lost.aside.push(path.to_owned()),
+            LedgerPlace::Hindered(Hindrances { no_head, aside }) => {
+                lost.head = *no_head;
+                lost.aside.extend(aside.iter().cloned());
+            }
+            LedgerPlace::Nothing | LedgerPlace::Ledger(_) => {}
         }
     }
 
@@ -127,6 +185,12 @@ impl LedgerContent {
                 made(path)?
             }
             LedgerPlace::Nothing => made(path)?,
+            LedgerPlace::Hindered(again) => {
+                return Err(RecorderError::Unapplied {
+                    what: "opening ledger.git",
+                    reason: format!("somebody changes it meanwhile: {again:?}"),
+                });
+            }
         };
         if lost.repository || self.commits > 0 || !self.packs.is_empty() {
             lost.commits = put_all(store, head, path, &mut ledger)?;
@@ -150,7 +214,7 @@ impl LedgerContent {
 /// Makes `HEAD` as a new ledger has it. Durable on return.
 fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
     let file = path.join(HEAD);
-    if file.exists() {
+    if is_there(&file) {
         lost.aside.push(set_aside(&file)?);
     }
     let written = std::fs::write(&file, HEAD_TEXT)
@@ -160,6 +224,11 @@ fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderErro
         what: "writing HEAD of ledger.git",
         reason: e.to_string(),
     })
+}
+
+/// Whether there is anything, be it a link to nothing.
+fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether stock git would take the folder for no repository, for want of a `HEAD`.
@@ -209,6 +278,15 @@ pub fn look(
     head: &LedgerHead,
     here: LedgerPlace,
 ) -> Result<LedgerContent, RecorderError> {
+    if matches!(here, LedgerPlace::Hindered(_)) {
+        return Ok(LedgerContent {
+            here,
+            refs: BTreeMap::new(),
+            packs: Vec::new(),
+            no_head: false,
+            commits: 0,
+        });
+    }
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();

@@ -28,6 +28,7 @@ use super::{
 const APPENDED: u64 = 4096;
 
 /// What there is of the log.
+#[derive(Clone, Copy)]
 pub struct LogContent {
     /// How many lines, all of them the database's.
     here: u64,
@@ -274,23 +275,20 @@ impl<'a> Log<'a> {
             torn: 0,
             strange: false,
         };
-        match std::fs::metadata(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Log {
-                path,
-                reader: None,
-                len: 0,
-                most,
-                found,
-                signed: false,
-                changed: false,
-            }),
+        let nothing = |strange| Log {
+            path,
+            reader: None,
+            len: 0,
+            most,
+            found: LogContent { strange, ..found },
+            signed: false,
+            changed: false,
+        };
+        match std::fs::symlink_metadata(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(nothing(false)),
             Err(e) => Err(failed(e.to_string())),
-            Ok(file) if !file.is_file() => Err(failed(
-                AppendError::NotAFile {
-                    path: path.to_owned(),
-                }
-                .to_string(),
-            )),
+            // A link, a folder: it is set aside as it is, and what it leads to is not read.
+            Ok(file) if !file.is_file() => Ok(nothing(true)),
             Ok(file) => {
                 let reader = LogReader::open(path).map_err(|e| failed(e.to_string()))?;
                 Ok(Log {
@@ -396,6 +394,11 @@ impl<'a> Log<'a> {
             return Ok(self.found);
         };
         let (found, next) = match &found {
+            FoundLine::Torn(bytes) if bytes.iter().all(|byte| *byte == 0) => {
+                self.found.torn = self.len - self.found.bytes;
+                self.found.strange = true;
+                return Ok(self.found);
+            }
             FoundLine::Torn(_) => {
                 let extra = self.len - self.found.bytes;
                 let found = format!("{extra} bytes that are no line");

@@ -1,0 +1,44 @@
+//! Files that are part of a recorded question: what of it somebody typed, and the lines above the
+//! texts behind it.
+//!
+//! ```text
+//! --- file 1 of 2: "notes.txt" (1,234 bytes, sha256 9f86d081…) ---
+//! ```
+
+/// What stands behind the dashes of a line above a file's text.
+const FRAME_WORD: &str = "file ";
+/// A line with more dashes looks like no line of ours.
+const MOST_DASHES: usize = 80;
+
+/// A recorded question without the files behind it: what somebody typed.
+pub fn without_files(text: &str) -> &str {
+    let is_first = |line: &str| {
+        let word = format!(" {FRAME_WORD}1 of ");
+        let told = line.contains("sha256 ") || line.contains("secrets removed");
+        line.trim_start_matches('-').starts_with(&word) && told && line.ends_with("---")
+    };
+    let mut start = 0;
+    let mut longest: Option<(usize, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let dashes = dashes_like_ours(line).filter(|_| is_first(line.trim_end()));
+        // A line of the question that looks like ours has fewer.
+        if let Some(dashes) = dashes
+            && longest.is_none_or(|(most, _)| dashes > most)
+        {
+            longest = Some((dashes, start));
+        }
+        start += line.len();
+    }
+    longest.map_or(text, |(_, at)| text[..at].trim_end())
+}
+
+/// How many dashes a line begins with that looks like one of ours.
+pub fn dashes_like_ours(line: &str) -> Option<usize> {
+    let line = line.trim_start();
+    let is_dash = |c: char| matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}');
+    let rest = line.trim_start_matches(is_dash);
+    let dashes = line.chars().take_while(|c| is_dash(*c)).count();
+    let word = rest.trim_start().get(..FRAME_WORD.len())?;
+    let is_ours = word.eq_ignore_ascii_case(FRAME_WORD);
+    (is_ours && (1..=MOST_DASHES).contains(&dashes)).then_some(dashes)
+}
