@@ -16,7 +16,7 @@ use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::ledger::opening::{MAX_FILE, OpeningFault, OpeningFile};
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
-use crate::record::trace::file::read_file;
+use crate::record::trace::file::texts_of;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::verify::{
     About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
@@ -127,12 +127,17 @@ fn read(request: &CheckRequest) -> Result<CheckInput, String> {
         Some(Err(why)) => return Err(format!("{place} is a page, and {why}")),
     };
     let file = OpeningFile::parse(&bytes);
-    let file = file.map_err(|fault| match read_file(&bytes) {
-        Ok(traces) if !traces.is_empty() => format!(
+    // The first document says enough of what the others are.
+    let is_trace = || {
+        let first = texts_of(&bytes).ok().and_then(|mut texts| texts.next());
+        first.is_some_and(|first| first.read().is_ok())
+    };
+    let file = file.map_err(|fault| match is_trace() {
+        true => format!(
             "{place} is a file of traces, and no opening file; check it with: gently trace verify {}",
             shell_word(&request.file)
         ),
-        _ => format!("{place} is {}", what_it_is(&bytes, &fault)),
+        false => format!("{place} is {}", what_it_is(&bytes, &fault)),
     })?;
     let told = |e: TargetError| e.to_string();
     let pinned = request
