@@ -63,7 +63,7 @@ pub enum FindError {
     /// Nothing of that name.
     #[error("no {what} '{text}' here: {hint}")]
     Unknown {
-        /// `session` or `exchange`.
+        /// What it was looked up as: `session`, `exchange`, `thread` or `drift event`.
         what: &'static str,
         /// What was typed.
         text: String,
@@ -389,7 +389,7 @@ enum IdForm {
 }
 
 impl IdForm {
-    /// The same, or why it is no id of a session or an exchange.
+    /// What a text stands for, or why it is no id of a session or an exchange.
     fn of(text: &str) -> Result<IdForm, FindError> {
         IdForm::read(text).ok_or_else(|| match IdKind::of_word(text.trim()) {
             Some(kind) => kind.in_place_of_another(text),
@@ -662,7 +662,7 @@ pub fn short_session(store: &ReadStore, session: Hash32) -> Result<String, Store
     }
 }
 
-/// The same of an exchange by its own id; none when it is not here.
+/// How screens call an exchange ([`short_id`]), by its own id; none when it is not here.
 pub fn short_id_of(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, StoreError> {
     let Some(row) = store.exchange(exchange)? else {
         return Ok(None);
@@ -670,7 +670,7 @@ pub fn short_id_of(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, 
     short_id_of_row(store, &row).map(Some)
 }
 
-/// The same of an exchange at hand.
+/// How screens call an exchange at hand ([`short_id`]).
 pub fn short_id_of_row(store: &ReadStore, row: &ExchangeRow) -> Result<String, StoreError> {
     match store.session_of(row.session)? {
         Some(session) => short_id(store, session.id, row.seq),

@@ -1,4 +1,4 @@
-//! Exchanges and turns of the database against their lines and commitments (format, section 11.6).
+//! Exchanges and turns of the database against their lines and commitments (format, section 12 step 6).
 //!
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`;
 //! what stands outside the document (ids, plain digests, line numbers) is held against its own

@@ -1,4 +1,4 @@
-//! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 2, 5 to 7 and 10).
+//! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 3, 6 to 8 and 11).
 
 pub mod auth_key;
 pub mod bundle;

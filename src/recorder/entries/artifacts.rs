@@ -1,5 +1,5 @@
 //! Artifacts on record: everything beside the exchanges that must not change silently (format,
-//! section 3).
+//! section 4).
 //!
 //! A later state of something is a new artifact with the same id and another kind; the rows never
 //! change.

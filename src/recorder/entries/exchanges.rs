@@ -1,4 +1,4 @@
-//! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
+//! Writing prompts and their one outcome inside a ledger transaction (format, sections 3 to 8).
 
 use uuid::Uuid;
 
@@ -451,7 +451,7 @@ fn no_answer(
     } = *ending;
     let answered_at = transaction.line_time(now)?;
     // There is no answer to commit to, and no line: a `drift` line names an answered prompt
-    // (format, section 3).
+    // (format, section 4).
     let drift = judgement
         .map(|found| drift_rows(session, row, found, Hash32::ZERO, answered_at))
         .unwrap_or_default();

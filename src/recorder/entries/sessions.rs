@@ -1,4 +1,4 @@
-//! Opening, anchoring and closing a session inside a draft (format, sections 3 to 5).
+//! Opening, anchoring and closing a session inside a ledger transaction (format, sections 4 to 6).
 
 use crate::ledger::Oid;
 use crate::record::bitcoin::block::Anchor;

@@ -1,4 +1,4 @@
-//! Between which blocks a session, and the whole ledger, came to be (format, section 11).
+//! Between which blocks a session, and the whole ledger, came to be (format, section 12).
 
 use crate::ledger::Oid;
 use crate::record::bitcoin::block::Network;
