@@ -253,11 +253,11 @@ fn brought(
 /// then how it was chosen. What can't be looked up is told again.
 fn goes_on(opened: &OpenHome, model: &str) -> bool {
     let now = clock_or_epoch();
-    let idle = opened.config.session.idle.as_secs();
+    let idle = opened.config.session.idle;
     let open = opened.store.open_sessions().unwrap_or_default();
     let in_use = open
         .iter()
-        .filter(|session| session.prompts > 0 && now.since(session.last_at) < idle);
+        .filter(|session| session.prompts > 0 && !session.is_quiet(now, idle));
     let newest = in_use.max_by_key(|session| session.last_at);
     newest.is_some_and(|session| session.model == model)
 }

@@ -324,13 +324,10 @@ pub async fn preview(
     // Those that a question would find idle are closed before it is asked. Whose session it would
     // be is not asked: no key is needed for a look.
     let mut open_sessions = store.open_sessions()?;
-    let idle = config.session.idle.as_secs();
-    open_sessions.retain(|session| now.since(session.last_at) < idle);
+    let idle = config.session.idle;
+    open_sessions.retain(|session| !session.is_quiet(now, idle));
     let row = open_sessions.iter().rev().find(|session| {
-        !request.thread.anew
-            && session.kernel_hash == kernel.hash()
-            && session.model == model.id()
-            && session.host_role == *host_role
+        !request.thread.anew && session.runs_under(kernel.hash(), model.id(), host_role)
     });
     let session = row.map(|session| session.uuid);
     let thread = match (standing.thread, row) {

@@ -7,6 +7,7 @@ pub mod client_request;
 pub mod commit;
 pub mod commitment;
 pub mod consent;
+pub mod content_policy;
 pub mod conversation;
 pub mod documents;
 pub mod erased;

@@ -41,9 +41,7 @@ impl SessionTerms {
     /// Whether a session runs under these terms.
     pub fn fit(&self, session: &SessionRow) -> bool {
         session.auth_key_hash == self.auth_key_hash
-            && session.kernel_hash == self.kernel_hash
-            && session.model == self.model
-            && session.host_role == self.host_role
+            && session.runs_under(self.kernel_hash, &self.model, &self.host_role)
     }
 }
 
