@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness
 /// and no configuration.
 pub struct TurnEnvironment<'a> {
-    /// The one door.
+    /// The one writer.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
     pub store: &'a ReadStore,
