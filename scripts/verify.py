@@ -1922,7 +1922,7 @@ class Check:
         self.missing = []
 
     def check_fit(self, header, height, stamp, place):
-        """Section 8: a line names no block from its own future, and on bitcoin a height and a time that belong together."""
+        """Section 9: a line names no block from its own future, and on bitcoin a height and a time that belong together."""
         seconds = int.from_bytes(bytes.fromhex(header)[68:72], "little")
         if stamp is not None and stamp < seconds - AHEAD:
             self.find("consistent", place, "a line not from before its block, of " + stamp_text(seconds), stamp_text(stamp))
@@ -2605,7 +2605,7 @@ class Check:
                 self.check_proof(oid, blob)
 
     def check_proof(self, oid, raw):
-        """Section 8: a note is a proof of its commit's checkpoint, and ends in Merkle roots."""
+        """Section 9: a note is a proof of its commit's checkpoint, and ends in Merkle roots."""
         node, place = self.nodes.get(oid), "refs/notes/ots, note " + oid
         line = node and self.record_lines.get(node.log)
         stamped = self.tree_head_of(oid) if node else None
@@ -3345,7 +3345,7 @@ class Shown:
 
 
 class CheckOpening:
-    """Opened texts, checked with their file alone; the answers are those of section 10."""
+    """Opened texts, checked with their file alone; the answers are those of section 11."""
 
     def __init__(self, path, pinned, policy=None, headers=None, named_network=None):
         self.file = read_whole(path, MAX_OPENING, "opening file")
@@ -3404,7 +3404,7 @@ class CheckOpening:
             try:
                 line = Line(entry[1].encode("utf-8"), entry[0] + 1, place, None)
             except ValueError as error:
-                self.find("consistent", place, "a line as section 3 has it", error)
+                self.find("consistent", place, "a line as section 4 has it", error)
                 line = None
             one = Shown(entry, line)
             if before is not None and one.index <= before.index:
@@ -3432,7 +3432,7 @@ class CheckOpening:
             # The beginning of another format has the right form: it is judged, and the rest of it used.
             fault = fields(document, {**DOCUMENTS[name], "genesis": is_hash} if name == "genesis.json" else DOCUMENTS[name])
             if fault:
-                self.find("consistent", place, "a document as section 6 has it", fault)
+                self.find("consistent", place, "a document as section 7 has it", fault)
                 continue
             one.document = document
             if name == "genesis.json":

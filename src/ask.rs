@@ -1,6 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
 pub mod conversation;
+pub mod draft;
 pub mod provider_change;
 pub mod recall;
 pub mod refer;
@@ -15,37 +16,30 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::continuity::brought::{CleanRequest, SecretFault};
-use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
+use crate::continuity::compile::CompileFault;
 use crate::continuity::declared::TurnContext;
-use crate::continuity::prompt::{CompiledPrompt, PromptTokens, render};
-use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
-use crate::govern::drift::Judgement;
-use crate::govern::kernel::Kernel;
-use crate::govern::reply::validate::silent_tool;
+use crate::continuity::prompt::PromptTokens;
 use crate::govern::sanitize::{
     Clean, Placeholders, Redaction, SecretFinding, redact_with, without,
 };
 use crate::models::{Model, ModelFault};
-use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
-use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::measures::QuestionDoor;
-use crate::record::ledger::params::Params;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
-    RecorderError, Refusal, RefusedPrompt, TurnEntry,
+    RecorderError, RefusedPrompt, TurnEntry,
 };
 use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
 
+use draft::{Denial, DraftInput, PromptDraft, PromptPlan, ReferredQuestion};
 use provider_change::ProviderChange;
-use recall::{DeclaredContext, recall};
-use refer::{ChangedEvent, ReferRules, ResolvedRefs, ThreadPosition, count, refer};
-use window::WindowFit;
+use recall::DeclaredContext;
+use refer::{ChangedEvent, ThreadPosition};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
@@ -260,79 +254,6 @@ pub async fn ask(
     })
 }
 
-/// Why no model may be asked.
-struct Denial {
-    refusal: Refusal,
-    authority_state: AuthorityState,
-    /// What could not be compiled, where it was that.
-    fault: Option<Box<CompileFault>>,
-}
-
-impl Denial {
-    /// Of a bundle or prompt that could not be made; `judgement` where that by itself is drift.
-    fn not_compiled(
-        fault: CompileFault,
-        judgement: Option<Judgement>,
-        authority_state: AuthorityState,
-    ) -> Denial {
-        Denial {
-            refusal: Refusal::CompileFailed {
-                reason: fault.code().to_owned(),
-                judgement,
-            },
-            authority_state,
-            fault: Some(Box::new(fault)),
-        }
-    }
-}
-
-/// Decides on INTENTs alone; references that could not be resolved are denied without asking
-/// policy.
-fn decided(
-    kernel: &Kernel,
-    text: &Clean,
-    model: &str,
-    context: &TurnContext,
-    counts: Counts,
-) -> Result<AuthorityState, Denial> {
-    if let Err(fault) = context.resolved() {
-        let refusal = Refusal::Denied {
-            reason: fault.reason().to_owned(),
-            codes: vec![fault.code().to_owned()],
-        };
-        return Err(Denial {
-            refusal,
-            authority_state: AuthorityState::Blocked,
-            fault: None,
-        });
-    }
-    match decide(
-        kernel,
-        &PolicyInput {
-            prompt: text,
-            model,
-            counts,
-            intents: context.intents(),
-        },
-    ) {
-        Decision::Allow { authority_state } => Ok(authority_state),
-        Decision::Deny {
-            reasons,
-            authority_state,
-        } => {
-            let reason = reasons.first().cloned().unwrap_or_default();
-            Err(Denial {
-                refusal: Refusal::Denied {
-                    reason,
-                    codes: reasons,
-                },
-                authority_state,
-                fault: None,
-            })
-        }
-    }
-}
-
 /// Calls the model with what is on record, and records how that ends.
 async fn call(
     environment: &TurnEnvironment<'_>,
@@ -516,33 +437,12 @@ struct PromptOnRecord {
     earlier: u64,
 }
 
-/// A prompt as it would be recorded and sent.
-struct PromptDraft {
-    bundle: ContextBundle,
-    compiled: CompiledPrompt,
-    params: Params,
-    authority_state: AuthorityState,
-}
-
-/// What is to become of a question.
-enum PromptPlan {
-    /// A model gets it.
-    Send(Box<PromptDraft>),
-    /// No model gets it.
-    Refuse(Denial),
-    /// It has to be made again: earlier turns may have no more than so many tokens.
-    TooLong { room: u64 },
-    /// Whoever asked gave up.
-    Interrupted,
-}
-
-/// A question whose references are resolved and counted; nothing is decided yet.
-struct ReferredQuestion<'a> {
+/// A question on its way to the record.
+struct QuestionToRecord<'a> {
     environment: &'a TurnEnvironment<'a>,
     resumed: &'a ActiveSession,
     input: PromptInput<'a>,
-    referred: ResolvedRefs,
-    counts: Counts,
+    question: ReferredQuestion<'a>,
     now: Seconds,
 }
 
@@ -553,173 +453,69 @@ async fn record(
     asking: PromptInput<'_>,
     mut seen: Observations,
 ) -> Result<PromptRecording, RecorderError> {
-    let question = ReferredQuestion::of(environment, resumed, asking)?;
+    let recording = QuestionToRecord::of(environment, resumed, asking)?;
+    let question = &recording.question;
     let moved = ProviderChange::of(environment.store, asking.model, &question.referred)?;
     let sight = std::mem::take(&mut seen.sight);
-    match question.plan(sight).await? {
-        PromptPlan::Interrupted => Ok(PromptRecording::Interrupted),
+    let draft = match question.draft(sight)? {
+        Ok(draft) => draft,
+        Err(denial) => return recording.refuse(denial, seen).await,
+    };
+    // A model's server is asked nothing before policy has allowed the question.
+    let looking = asking.model.look_at_window();
+    let looking = asking.control.cancelled.run_until_cancelled(looking);
+    if looking.await.is_none() {
+        return Ok(PromptRecording::Interrupted);
+    }
+    match question.plan(draft) {
         PromptPlan::TooLong { room } => Ok(PromptRecording::TooLong { room }),
-        PromptPlan::Refuse(denial) => question.refuse(denial, seen).await,
+        PromptPlan::Refuse(denial) => recording.refuse(denial, seen).await,
         PromptPlan::Send(draft) => {
-            let recording = question.send(*draft, seen).await?;
+            let recorded = recording.send(*draft, seen).await?;
             if let Some(moved) = moved {
                 (environment.say)(&moved.sentence());
             }
-            Ok(recording)
+            Ok(recorded)
         }
     }
 }
 
-impl<'a> ReferredQuestion<'a> {
+impl<'a> QuestionToRecord<'a> {
     fn of(
         environment: &'a TurnEnvironment<'a>,
         resumed: &'a ActiveSession,
         input: PromptInput<'a>,
-    ) -> Result<ReferredQuestion<'a>, RecorderError> {
+    ) -> Result<QuestionToRecord<'a>, RecorderError> {
         let (store, now) = (environment.store, environment.now());
-        let (place, room) = (input.question.standing, input.room);
+        let place = input.question.standing;
         let thread = match place.thread {
             Some(thread) => thread,
             None => conversation::thread_of(store, resumed)?,
         };
-        let rules = ReferRules {
-            kernel: environment.kernel,
-            config: environment.context,
-            room,
-        };
-        let referred = refer(
+        let question = ReferredQuestion::of(DraftInput {
             store,
-            rules,
-            (thread, place.parent),
-            input.question.declared,
-        )?;
-        let counts = Counts {
-            room,
-            ..count(store, environment.kernel, &referred.context, now)?
-        };
-        Ok(ReferredQuestion {
+            kernel: environment.kernel,
+            context: environment.context,
+            model: input.model,
+            session: resumed.session.uuid,
+            host_role: &resumed.session.host_role,
+            text: &input.clean.text,
+            own: input.clean.own.as_ref(),
+            client: input.clean.client.as_ref(),
+            declared: input.question.declared,
+            thread,
+            parent: place.parent,
+            room: input.room,
+            is_streamed: input.control.is_watched,
+            now,
+        })?;
+        Ok(QuestionToRecord {
             environment,
             resumed,
             input,
-            referred,
-            counts,
+            question,
             now,
         })
-    }
-
-    /// Decides, recalls and compiles; a model's server is asked nothing before policy has allowed it.
-    async fn plan(&self, sight: BTreeMap<String, SightEntry>) -> Result<PromptPlan, RecorderError> {
-        let PromptInput {
-            model,
-            clean,
-            room,
-            control,
-            ..
-        } = self.input;
-        let (kernel, text) = (self.environment.kernel, &clean.text);
-        let decision = decided(
-            kernel,
-            text,
-            model.id(),
-            &self.referred.context,
-            self.counts,
-        );
-        let authority_state = match decision {
-            Ok(state) => state,
-            Err(denial) => return Ok(PromptPlan::Refuse(denial)),
-        };
-        let bundle = match self.bundle(sight, authority_state)? {
-            Ok(bundle) => bundle,
-            Err(denial) => return Ok(PromptPlan::Refuse(denial)),
-        };
-        let own = clean.own.as_ref();
-        let params = Params {
-            stream: control.is_watched && model.streams(),
-            ..model.params(own.map(Clean::as_str))
-        };
-        let shape = params.shape_beside();
-        let rendered = |params: &Params| {
-            render(
-                kernel,
-                &bundle,
-                (own, params),
-                (text, clean.client.as_ref()),
-            )
-        };
-        let compiled = rendered(&params);
-        let brought = compiled.request().client(&params);
-        let brought = brought.as_ref().map(ClientRequest::texts);
-        let brought = brought.unwrap_or_default();
-        let mut beside = bundle.beside(own, shape.as_deref());
-        beside.texts.extend(brought.iter().map(String::as_str));
-        let codes = broken_beside(kernel, text, self.counts, &beside);
-        if let Some(reason) = codes.first().cloned() {
-            return Ok(PromptPlan::Refuse(Denial {
-                refusal: Refusal::Denied { reason, codes },
-                authority_state: AuthorityState::Blocked,
-                fault: None,
-            }));
-        }
-        let looking = control
-            .cancelled
-            .run_until_cancelled(model.look_at_window());
-        if looking.await.is_none() {
-            return Ok(PromptPlan::Interrupted);
-        }
-        Ok(match window::fit(model, &compiled, &bundle, room) {
-            Ok(WindowFit::Within(room)) => PromptPlan::TooLong { room },
-            Ok(WindowFit::Fits) => {
-                // Only a prompt that is whole tells how much its server has to take.
-                let (compiled, params) = match window::to_ask_for(model, &compiled) {
-                    None => (compiled, params),
-                    num_ctx => {
-                        let params = Params { num_ctx, ..params };
-                        (rendered(&params), params)
-                    }
-                };
-                PromptPlan::Send(Box::new(PromptDraft {
-                    bundle,
-                    compiled,
-                    params,
-                    authority_state,
-                }))
-            }
-            Err(fault) => PromptPlan::Refuse(Denial::not_compiled(fault, None, authority_state)),
-        })
-    }
-
-    /// Recalls what is on record and compiles what the model is shown, or says why there is nothing
-    /// to show it.
-    fn bundle(
-        &self,
-        sight: BTreeMap<String, SightEntry>,
-        authority_state: AuthorityState,
-    ) -> Result<Result<ContextBundle, Denial>, RecorderError> {
-        let (kernel, text) = (self.environment.kernel, &self.input.clean.text);
-        let recalled = recall(
-            self.environment.store,
-            kernel,
-            text,
-            &self.referred,
-            self.input.question.declared.deep,
-        )?;
-        let session = &self.resumed.session;
-        let compiled = compile(&Inputs {
-            session_id: session.uuid,
-            user_input: text,
-            kernel,
-            host_role: &session.host_role,
-            model_id: self.input.model.id(),
-            now: self.now,
-            sight,
-            recalled: &recalled,
-        });
-        Ok(compiled.map_err(|fault| {
-            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
-            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-            let judgement = silent.then(|| silent_tool(kernel));
-            Denial::not_compiled(fault, judgement, authority_state)
-        }))
     }
 
     /// Records a prompt that a model will be called with.
@@ -735,8 +531,8 @@ impl<'a> ReferredQuestion<'a> {
             bundle: draft.bundle,
             compiled: draft.compiled,
             params: draft.params,
-            context: self.referred.context.clone(),
-            counts: self.counts,
+            context: self.question.referred.context.clone(),
+            counts: self.question.counts,
             authority_state: draft.authority_state,
             salt: seen.salt,
             action_salts: seen.action_salts,
@@ -759,8 +555,8 @@ impl<'a> ReferredQuestion<'a> {
             session: self.resumed.session.id,
             text: self.input.clean.text.clone(),
             refusal: denial.refusal,
-            context: self.referred.context.clone(),
-            counts: self.counts,
+            context: self.question.referred.context.clone(),
+            counts: self.question.counts,
             authority_state: denial.authority_state,
             salt: seen.salt,
             action_salts: seen.action_salts,
@@ -785,10 +581,10 @@ impl<'a> ReferredQuestion<'a> {
     fn done(&self, outcome: Result<PromptToSend, PromptToRefuse>) -> PromptRecording {
         PromptRecording::Done(Box::new(PromptOnRecord {
             outcome,
-            referred: self.referred.context.clone(),
-            unfit: self.referred.unfit,
-            changed: self.referred.changed.clone(),
-            earlier: self.counts.thread,
+            referred: self.question.referred.context.clone(),
+            unfit: self.question.referred.unfit,
+            changed: self.question.referred.changed.clone(),
+            earlier: self.question.counts.thread,
         }))
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The floors, in order; a module imports only from floors below it (`docs/architecture.md`): 0
 //! [`record`], [`os`], [`net`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`],
-//! [`log`], [`ledger`], [`store`] · 3 [`recorder`], [`verify`] · 4 [`models`], [`audit`] · 5 [`session`],
-//! [`ask`], [`witness`] · 6 [`app`] · 7 [`view`] · 8 [`cli`].
+//! [`log`], [`ledger`], [`store`], [`config`] · 3 [`recorder`], [`verify`] · 4 [`models`], [`audit`] ·
+//! 5 [`home`], [`session`], [`ask`], [`backup`], [`stamp`], [`witness`] · 6 [`app`] · 7 [`view`] ·
+//! 8 [`cli`].
 
 pub mod net;
 pub mod os;

@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness
 /// and no configuration.
 pub struct TurnEnvironment<'a> {
-    /// The one door.
+    /// The one writer.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
     pub store: &'a ReadStore,
@@ -154,13 +154,13 @@ pub async fn resume_or_open(
         .store
         .open_sessions()?
         .into_iter()
-        .filter(|session| is_idle(environment, session, now))
+        .filter(|session| session.is_quiet(now, environment.idle))
         .collect();
-    let fits =
-        resumable(environment.store, &terms)?.filter(|session| !is_idle(environment, session, now));
+    let fits = resumable(environment.store, &terms)?
+        .filter(|session| !session.is_quiet(now, environment.idle));
     let quiet = fits
         .as_ref()
-        .is_none_or(|session| now.since(session.last_at) >= environment.look_again.as_secs());
+        .is_none_or(|session| session.is_quiet(now, environment.look_again));
     let seen = if quiet || !idle.is_empty() {
         Some(environment.block().await)
     } else {
@@ -198,10 +198,6 @@ pub async fn resume_or_open(
         is_new: fits.is_none(),
         seen: Some(seen),
     })
-}
-
-fn is_idle(environment: &TurnEnvironment<'_>, session: &SessionRow, now: Seconds) -> bool {
-    now.since(session.last_at) >= environment.idle.as_secs()
 }
 
 /// Closes idle sessions; one whose prompt still waits for its model is not idle.

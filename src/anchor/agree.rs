@@ -168,7 +168,7 @@ pub async fn observe(
 
 /// Asks every source at once, and chooses the block to stand on.
 ///
-/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notices`
+/// Every answer is checked as format section 9 says; one that fails is a lie, is named in `notices`
 /// and dropped: a header without its work, a height that does not fit its time, a block that is on
 /// record at another height, or that another source has at another height (then both are dropped).
 /// So is a block that is more than a day behind the clock, but for test networks and header files.

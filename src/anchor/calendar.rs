@@ -1,5 +1,5 @@
 //! OpenTimestamps calendars: they take a digest, put it into a Bitcoin block with others, and tell
-//! how (format, section 8).
+//! how (format, section 9).
 //!
 //! ```text
 //! POST BASE/digest          32 bytes → a tree over them that ends in promises (pending attestations)

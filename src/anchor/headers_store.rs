@@ -1,5 +1,5 @@
 //! Headers that this home keeps, so that heights are proven and nobody is asked (format, section
-//! 8).
+//! 9).
 //!
 //! One file, `headers/NETWORK-START.dat`: 80 bytes a block, from height START on, only ever
 //! appended to. Every header in it was checked on the one before ([`HeaderChain`]), and is checked

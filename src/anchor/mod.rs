@@ -1,7 +1,7 @@
 //! When: block sources, and how they agree; witnesses of the log.
 //!
 //! Floor 2. A source only *claims* a block; [`agree::observe`] asks all of them at once, checks
-//! every header by format section 8, and comes back with one [`Anchor`] or with the `local` block.
+//! every header by format section 9, and comes back with one [`Anchor`] or with the `local` block.
 
 pub mod agree;
 pub mod bitcoind;

@@ -1,5 +1,5 @@
 //! Filling the store of headers: from a file, from one's own node, or from an explorer (format,
-//! section 8).
+//! section 9).
 //!
 //! Whoever it is from is believed nothing: the store takes a header only on top of the one before,
 //! with its work and the difficulty that the rule gives. The newest [`BURIED`] blocks stay out,

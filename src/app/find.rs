@@ -37,11 +37,8 @@ use uuid::Uuid;
 
 /// So many digits of a commit's id are shown by git, and are enough.
 const COMMIT_DIGITS: usize = 7;
-/// So many digits of an exchange or of the chain are shown by gently, and are enough.
-const EXCHANGE_DIGITS: usize = 8;
-/// So many digits of a session are printed, unless an older one begins with them.
-const SESSION_DIGITS: usize = 8;
-/// So many digits of a thread are printed, unless another one begins with them.
+/// So many digits of a session, an exchange, a thread or the chain are printed, unless another one
+/// begins with them, and are enough to find it.
 const SHORT_DIGITS: usize = 8;
 /// Fewer digits than these are no conversation's: they are soon typed for something else.
 const CONVERSATION_DIGITS: usize = 4;
@@ -54,7 +51,7 @@ pub enum FindError {
     /// Not a form of an id.
     #[error(
         "'{text}' is no id: say last, interaction-3, SESSION/3, or the first digits of a session, an exchange \
-         ({EXCHANGE_DIGITS} or more) or a commit ({COMMIT_DIGITS} or more)"
+         ({SHORT_DIGITS} or more) or a commit ({COMMIT_DIGITS} or more)"
     )]
     Form {
         /// What was typed.
@@ -63,7 +60,7 @@ pub enum FindError {
     /// Nothing of that name.
     #[error("no {what} '{text}' here: {hint}")]
     Unknown {
-        /// `session` or `exchange`.
+        /// What it was looked up as: `session`, `exchange`, `thread` or `drift event`.
         what: &'static str,
         /// What was typed.
         text: String,
@@ -125,7 +122,7 @@ fn none_of(digits: &str) -> &'static str {
     match digits.len() {
         0..CONVERSATION_DIGITS => "no session",
         CONVERSATION_DIGITS..COMMIT_DIGITS => "neither a session nor a conversation",
-        COMMIT_DIGITS..EXCHANGE_DIGITS => "neither a session nor a conversation or a commit",
+        COMMIT_DIGITS..SHORT_DIGITS => "neither a session nor a conversation or a commit",
         _ => "neither a session nor a conversation, a question or anything else on record",
     }
 }
@@ -135,7 +132,7 @@ fn wanted_for(digits: &str) -> String {
     let wanted = [
         (CONVERSATION_DIGITS, "for a conversation"),
         (COMMIT_DIGITS, "for a commit"),
-        (EXCHANGE_DIGITS, "for a question or anything else"),
+        (SHORT_DIGITS, "for a question or anything else"),
     ];
     let more = wanted.iter().filter(|(least, _)| digits.len() < *least);
     let more: Vec<String> = more
@@ -389,7 +386,7 @@ enum IdForm {
 }
 
 impl IdForm {
-    /// The same, or why it is no id of a session or an exchange.
+    /// What a text stands for, or why it is no id of a session or an exchange.
     fn of(text: &str) -> Result<IdForm, FindError> {
         IdForm::read(text).ok_or_else(|| match IdKind::of_word(text.trim()) {
             Some(kind) => kind.in_place_of_another(text),
@@ -485,7 +482,7 @@ pub fn exchanges_of(
 pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let is_digits = is_digits(&typed);
-    if is_digits && typed.len() >= EXCHANGE_DIGITS {
+    if is_digits && typed.len() >= SHORT_DIGITS {
         let events: Vec<EventRow> = store.like(&typed, NAMED)?;
         // The oldest, as of a session: what named one event once names it for ever.
         if let Some(event) = events.iter().min_by_key(|event| (event.line, event.index)) {
@@ -510,20 +507,10 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
         // As of a session: what was printed of the oldest that begins so keeps its meaning.
         found.truncate(1);
     }
-    match found.len() {
-        1 => found
-            .pop()
-            .ok_or_else(|| unknown("thread", text, "gently thread list")),
-        0 => thread_around(store, text),
-        _ => {
-            let name = |row: &ThreadRow| Ok(format!("thread {}", short_thread(store, row.thread)?));
-            let could_be: Result<_, StoreError> = found.iter().map(name).collect();
-            let could_be = could_be?;
-            Err(FindError::Ambiguous {
-                text: spelled_on_a_line(text),
-                could_be,
-            })
-        }
+    let name = |row: &ThreadRow| name_thread(store, row.thread);
+    match one_of(found, spelled_on_a_line(text), name)? {
+        Some(found) => Ok(found),
+        None => thread_around(store, text),
     }
 }
 
@@ -555,8 +542,8 @@ fn thread_of_session(store: &ReadStore, text: &str) -> Result<ThreadRow, FindErr
         [] => Err(none()),
         [one] => store.thread(*one)?.ok_or_else(none),
         several => {
-            let name = |id: &Uuid| Ok(format!("thread {}", short_thread(store, *id)?));
-            let could_be: Result<_, StoreError> = several.iter().map(name).collect();
+            let could_be: Result<_, StoreError> =
+                several.iter().map(|id| name_thread(store, *id)).collect();
             Err(FindError::Several {
                 text: digits,
                 could_be: could_be?,
@@ -575,7 +562,7 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
         .find_map(|prefix| typed.strip_prefix(prefix))
         .unwrap_or(&typed);
     let is_number = !digits.is_empty()
-        && digits.len() < EXCHANGE_DIGITS
+        && digits.len() < SHORT_DIGITS
         && digits.bytes().all(|b| b.is_ascii_digit());
     let none = || unknown("drift event", text, "gently drift list --all shows them");
     if let Some(number) = is_number.then(|| digits.parse::<u64>().ok()).flatten() {
@@ -584,18 +571,34 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
         return found.ok_or_else(none);
     }
     // As it stands in a context: driftwatch: and the event's id.
-    if !is_digits(digits) || digits.len() < EXCHANGE_DIGITS {
+    if !is_digits(digits) || digits.len() < SHORT_DIGITS {
         return Err(none());
     }
-    let mut found: Vec<DriftState> = store.like(digits, NAMED)?;
-    match found.len() {
-        1 => found.pop().ok_or_else(none),
-        0 => Err(none()),
-        _ => Err(FindError::Ambiguous {
-            text: text.to_owned(),
-            could_be: found.iter().map(|state| short_name(&state.id())).collect(),
-        }),
+    let found: Vec<DriftState> = store.like(digits, NAMED)?;
+    let name = |state: &DriftState| Ok(short_name(&state.id()));
+    one_of(found, text.to_owned(), name)?.ok_or_else(none)
+}
+
+/// The only one of what was found, if anything was; of several, their names.
+fn one_of<T>(
+    mut found: Vec<T>,
+    text: String,
+    name: impl Fn(&T) -> Result<String, StoreError>,
+) -> Result<Option<T>, FindError> {
+    if found.len() <= 1 {
+        return Ok(found.pop());
     }
+    Err(ambiguous(text, found.iter().map(name))?)
+}
+
+fn ambiguous(
+    text: String,
+    names: impl Iterator<Item = Result<String, StoreError>>,
+) -> Result<FindError, StoreError> {
+    Ok(FindError::Ambiguous {
+        text,
+        could_be: names.collect::<Result<_, _>>()?,
+    })
 }
 
 fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError {
@@ -626,20 +629,12 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
         return newest_session(store);
     }
     let mut found: Vec<SessionRow> = store.like(prefix, NAMED)?;
-    if prefix.len() >= SESSION_DIGITS {
+    if prefix.len() >= SHORT_DIGITS {
         // Oldest first: what was printed of the first that began so keeps its meaning.
         found.truncate(1);
     }
-    match found.len() {
-        1 => found
-            .pop()
-            .ok_or_else(|| unknown("session", prefix, "gently session list")),
-        0 => Err(unknown("session", prefix, "gently session list shows them")),
-        _ => Err(FindError::Ambiguous {
-            text: prefix.to_owned(),
-            could_be: found.iter().map(name_session).collect(),
-        }),
-    }
+    one_of(found, prefix.to_owned(), |row| Ok(name_session(row.id)))?
+        .ok_or_else(|| unknown("session", prefix, "gently session list shows them"))
 }
 
 /// How screens call an exchange: its session's first digits and its number, `8923fa34/3`.
@@ -650,7 +645,7 @@ pub fn short_id(store: &ReadStore, session: Hash32, seq: u64) -> Result<String, 
 /// How screens call a session: its first digits, as many as no older one begins with.
 pub fn short_session(store: &ReadStore, session: Hash32) -> Result<String, StoreError> {
     let digits = session.to_string();
-    let mut lengths = SESSION_DIGITS..digits.len();
+    let mut lengths = SHORT_DIGITS..digits.len();
     loop {
         let beginning = lengths.next().and_then(|length| digits.get(..length));
         let beginning = beginning.unwrap_or(&digits);
@@ -662,7 +657,7 @@ pub fn short_session(store: &ReadStore, session: Hash32) -> Result<String, Store
     }
 }
 
-/// The same of an exchange by its own id; none when it is not here.
+/// How screens call an exchange ([`short_id`]), by its own id; none when it is not here.
 pub fn short_id_of(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, StoreError> {
     let Some(row) = store.exchange(exchange)? else {
         return Ok(None);
@@ -670,7 +665,7 @@ pub fn short_id_of(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, 
     short_id_of_row(store, &row).map(Some)
 }
 
-/// The same of an exchange at hand.
+/// How screens call an exchange at hand ([`short_id`]).
 pub fn short_id_of_row(store: &ReadStore, row: &ExchangeRow) -> Result<String, StoreError> {
     match store.session_of(row.session)? {
         Some(session) => short_id(store, session.id, row.seq),
@@ -703,8 +698,12 @@ fn no_number(text: &str) -> FindError {
     unknown("exchange", text, hint)
 }
 
-fn name_session(row: &SessionRow) -> String {
-    format!("session {}", row.id.short16())
+fn name_session(session: Hash32) -> String {
+    format!("session {}", session.short16())
+}
+
+fn name_thread(store: &ReadStore, thread: Uuid) -> Result<String, StoreError> {
+    Ok(format!("thread {}", short_thread(store, thread)?))
 }
 
 fn at(
@@ -715,8 +714,8 @@ fn at(
 ) -> Result<ExchangeRow, FindError> {
     store.exchange_at(session.uuid, seq)?.ok_or_else(|| {
         let has = format!(
-            "session {} has {} prompts",
-            session.id.short16(),
+            "{} has {} prompts",
+            name_session(session.id),
             session.prompts
         );
         unknown(
@@ -736,19 +735,13 @@ fn session_around(store: &ReadStore, digits: &str) -> Result<SessionRow, FindErr
     }
     ids.sort_unstable();
     ids.dedup();
-    match ids.as_slice() {
-        [id] => store
-            .session(*id)?
-            .ok_or_else(|| unknown("session", digits, "gently session list shows them")),
-        [] if is_of_thread(store, digits)? => Err(IdKind::Conversation.in_place_of_another(digits)),
-        [] => Err(unknown("session", digits, "gently session list shows them")),
-        several => Err(FindError::Ambiguous {
-            text: digits.to_owned(),
-            could_be: several
-                .iter()
-                .map(|id| format!("session {}", id.short16()))
-                .collect(),
-        }),
+    let none = || unknown("session", digits, "gently session list shows them");
+    match one_of(ids, digits.to_owned(), |id| Ok(name_session(*id)))? {
+        Some(id) => store.session(id)?.ok_or_else(none),
+        None if is_of_thread(store, digits)? => {
+            Err(IdKind::Conversation.in_place_of_another(digits))
+        }
+        None => Err(none()),
     }
 }
 
@@ -757,7 +750,7 @@ fn candidates(
     store: &ReadStore,
     digits: &str,
 ) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
-    let exchanges = if digits.len() >= EXCHANGE_DIGITS {
+    let exchanges = if digits.len() >= SHORT_DIGITS {
         store.like(digits, NAMED)?
     } else {
         Vec::new()
@@ -791,42 +784,36 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
         }
     }
     let sessions: Vec<SessionRow> = store.like(digits, NAMED)?;
-    others.extend(sessions.iter().map(name_session));
+    others.extend(sessions.iter().map(|row| name_session(row.id)));
     if found.is_empty() && others.is_empty() {
         found = around_event(store, digits)?;
     }
-    match found.len() {
-        1 => found
-            .pop()
-            .ok_or_else(|| unknown("exchange", digits, "gently session list")),
-        0 => Err(match others.first() {
-            Some(_) if !sessions.is_empty() => IdKind::Session.in_place_of_another(digits),
-            Some(other) => unknown(
-                "exchange",
-                digits,
-                format!("it is {other}: gently session show {digits}"),
-            ),
-            None if is_of_thread(store, digits)? => {
-                IdKind::Conversation.in_place_of_another(digits)
-            }
-            None if digits.len() < COMMIT_DIGITS => FindError::Form {
-                text: digits.to_owned(),
-            },
-            None => unknown(
-                "exchange",
-                digits,
-                "the newest ones: gently session show last",
-            ),
-        }),
-        _ => {
-            let name = |row: &ExchangeRow| Ok(format!("exchange {}", short_id_of_row(store, row)?));
-            let named: Result<Vec<String>, StoreError> = found.iter().map(name).collect();
-            Err(FindError::Ambiguous {
-                text: digits.to_owned(),
-                could_be: named?.into_iter().chain(others).collect(),
-            })
-        }
+    if found.len() > 1 {
+        let name = |row: &ExchangeRow| Ok(format!("exchange {}", short_id_of_row(store, row)?));
+        let names = found.iter().map(name);
+        let names = names.chain(others.into_iter().map(Ok));
+        return Err(ambiguous(digits.to_owned(), names)?);
     }
+    if let Some(row) = found.pop() {
+        return Ok(row);
+    }
+    Err(match others.first() {
+        Some(_) if !sessions.is_empty() => IdKind::Session.in_place_of_another(digits),
+        Some(other) => unknown(
+            "exchange",
+            digits,
+            format!("it is {other}: gently session show {digits}"),
+        ),
+        None if is_of_thread(store, digits)? => IdKind::Conversation.in_place_of_another(digits),
+        None if digits.len() < COMMIT_DIGITS => FindError::Form {
+            text: digits.to_owned(),
+        },
+        None => unknown(
+            "exchange",
+            digits,
+            "the newest ones: gently session show last",
+        ),
+    })
 }
 
 /// Whether a thread's id begins with enough digits.
@@ -841,7 +828,7 @@ fn is_of_thread(store: &ReadStore, digits: &str) -> Result<bool, StoreError> {
 /// The exchanges of the questions, answers and decisions that begin with enough digits: `thread show`
 /// prints those.
 fn around_event(store: &ReadStore, digits: &str) -> Result<Vec<ExchangeRow>, StoreError> {
-    if digits.len() < EXCHANGE_DIGITS {
+    if digits.len() < SHORT_DIGITS {
         return Ok(Vec::new());
     }
     let events: Vec<EventRow> = store.like(digits, NAMED)?;

@@ -36,6 +36,8 @@ const COLUMNS: usize = 80;
 const SHARED: &str = "Options of every command";
 /// Where the descriptions of commands begin.
 const MARGIN: usize = 15;
+/// So much of a word that was typed is repeated.
+const EXCERPT: usize = 60;
 
 /// The commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 6] = [

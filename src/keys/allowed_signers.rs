@@ -12,7 +12,7 @@ use crate::record::signature::{PRINCIPAL, PublicKey};
 /// How much of a wrong line an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// The file's text: one line a key (format, section 5).
+/// The file's text: one line a key (format, section 6).
 pub fn render(keys: &[PublicKey]) -> String {
     keys.iter().map(PublicKey::allowed_signers_line).collect()
 }

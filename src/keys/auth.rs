@@ -16,7 +16,7 @@ const FILE_BYTES: usize = 65;
 /// Asks for the passphrase of a file.
 pub type Ask<'a> = &'a mut dyn FnMut(&str) -> Result<Zeroizing<String>, KeyError>;
 
-/// 32 random bytes made by gently, never typed by a person (format, section 4).
+/// 32 random bytes made by gently, never typed by a person (format, section 5).
 ///
 /// Wiped when dropped, and never printed: database, log and ledger hold [`AuthKey::hash`].
 #[derive(Zeroize, ZeroizeOnDrop)]

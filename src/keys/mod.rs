@@ -5,7 +5,7 @@
 //!   auth.key               0600   64 hexadecimal digits and a newline; or the same inside age (a passphrase)
 //!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
 //!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
-//!   allowed_signers        0644   one line a key, as in the ledger (format, section 5)
+//!   allowed_signers        0644   one line a key, as in the ledger (format, section 6)
 //! ```
 //!
 //! With `[keys] signer = "agent"` an SSH agent keeps the signing key ([`Signer`]), `signing.key`

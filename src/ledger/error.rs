@@ -79,7 +79,7 @@ pub enum LedgerError {
         /// Folder of the repository.
         path: PathBuf,
     },
-    /// Not one of the refs of format, section 1.
+    /// Not one of the refs of format, section 2.
     #[error(
         "'{name}' is no ref of a ledger: it has refs/heads/main, refs/heads/branch-1 to branch-7, refs/notes/ots and refs/notes/witness"
     )]

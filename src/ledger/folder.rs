@@ -1,4 +1,4 @@
-//! The folder of a repository, looked over before anything in it is opened (format, section 1).
+//! The folder of a repository, looked over before anything in it is opened (format, section 2).
 //!
 //! git's library opens what a name names, whatever that is: a pipe would be waited on for ever, a
 //! symlink followed to a file of the reader's. So each file of the object store is asked first what

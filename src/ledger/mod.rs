@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::LedgerError;
 pub use notes::NoteMap;
 
-/// The only object format of a ledger (format, section 1): every host and tool reads SHA-1.
+/// The only object format of a ledger (format, section 2): every host and tool reads SHA-1.
 pub(in crate::ledger) const OBJECT_FORMAT: gix::hash::Kind = gix::hash::Kind::Sha1;
 
 /// The name under which a file that can't be used is kept: `NAME.torn`, or with a number when that
@@ -51,7 +51,7 @@ pub fn aside_of(path: &Path) -> PathBuf {
 
 /// A git object id: 20 bytes, spelled as 40 lower-case hexadecimal digits.
 ///
-/// It addresses an object and proves nothing: all integrity rests on SHA-256 (format, section 1).
+/// It addresses an object and proves nothing: all integrity rests on SHA-256 (format, section 2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid([u8; 20]);
 

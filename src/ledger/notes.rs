@@ -1,4 +1,4 @@
-//! Notes on commits of `main`: `refs/notes/ots` and `refs/notes/witness` (format, section 1).
+//! Notes on commits of `main`: `refs/notes/ots` and `refs/notes/witness` (format, section 2).
 //!
 //! ```text
 //! refs/notes/ots → commit → tree   ab/ cdef…(38 digits)   one file a commit of main, mode 100644

@@ -1,4 +1,4 @@
-//! Commits and trees in the one spelling that a writer gives them (format, section 5).
+//! Commits and trees in the one spelling that a writer gives them (format, section 6).
 //!
 //! ```text
 //! tree 40HEX                                                        commit, in this order

@@ -1,5 +1,5 @@
 //! Reading a ledger's repository: refs as they stand, and every object hashed again (format,
-//! section 1).
+//! section 2).
 //!
 //! gix finds and inflates objects; it does not check that an object's content is what its name
 //! says, so every object is hashed here again. Replace refs, grafts, the commit graph and the

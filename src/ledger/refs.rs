@@ -1,5 +1,5 @@
 //! The refs of a ledger: read strictly, moved by compare-and-swap, forward only (format, section
-//! 5).
+//! 6).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -319,7 +319,7 @@ impl Ledger {
     }
 }
 
-/// Only the refs of format, section 1.
+/// Only the refs of format, section 2.
 fn check_name(name: &str) -> Result<FullName, LedgerError> {
     let wrong = || LedgerError::RefName {
         name: name.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tree 33b1…                                       exactly the files, mode 100644, sorted
-//! parent 8f84…                                     in the order of format, section 5
+//! parent 8f84…                                     in the order of format, section 6
 //! author gently <ledger@gently.invalid> 1707113600 +0000
 //! committer gently <ledger@gently.invalid> 1707113600 +0000
 //! gpgsig -----BEGIN SSH SIGNATURE-----             over all the other lines
@@ -44,7 +44,7 @@ pub struct CommitPlan {
     pub message: CommitMessage,
     /// Files that the tree of the commit holds.
     pub files: TreeFiles,
-    /// In the order of format, section 5.
+    /// In the order of format, section 6.
     pub parents: Vec<Oid>,
     /// Time of the line the commit belongs to; both its dates, in UTC.
     pub time: Seconds,
@@ -59,7 +59,7 @@ pub struct SignedCommit {
     pub commit: Vec<u8>,
 }
 
-/// Makes and signs a commit (format, section 5).
+/// Makes and signs a commit (format, section 6).
 ///
 /// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
 /// gets the bytes of [`signed_data`], and must sign them with `key`; its error is the only one.

@@ -3,7 +3,7 @@
 //!
 //! Lines are handed out raw, with number and byte offset; [`crate::record::log::entry::Line::parse`]
 //! reads them. A last line without newline is *torn*: a writer died while it wrote. That is a state
-//! of the file, not an error (format, section 11: incomplete, not inconsistent).
+//! of the file, not an error (format, section 12: incomplete, not inconsistent).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

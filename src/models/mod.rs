@@ -53,7 +53,7 @@ pub struct Request<'a> {
 
 /// One answer, with the bytes it was read from.
 ///
-/// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it but for the
+/// `text` has the role `response` (format, section 3): the answer exactly as the model gave it but for the
 /// key that was sent, and the JCS list of its parts when it has several or asks for tools. It may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {

@@ -172,7 +172,7 @@ pub(super) fn schema_of(shape: &str) -> Value {
 /// What a response holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
-    /// The answer, as FORMAT section 2 defines the role `response`.
+    /// The answer, as format, section 3, defines the role `response`.
     pub text: String,
     /// Token counts; those that are not whole numbers are left out.
     pub usage: Usage,
@@ -403,7 +403,7 @@ pub(super) fn listed(root: &Value, place: &str, read: Vec<Value>) -> Vec<Value> 
         .unwrap_or(read)
 }
 
-/// The answer that some parts are (FORMAT section 2, role `response`).
+/// The answer that some parts are (format, section 3, role `response`).
 pub(super) fn answer_of(parts: &[Value], finish_reason: Option<&str>) -> Result<String, WireError> {
     match parts {
         [] => {

@@ -1,5 +1,5 @@
 //! One exchange as plain values, wherever it is kept: what its document and its compiled prompt are
-//! made from (format, section 7).
+//! made from (format, section 8).
 //!
 //! Whoever writes an exchange, checks it, shows it or opens it makes both from here.
 

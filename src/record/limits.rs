@@ -1,4 +1,4 @@
-//! How large what a stranger hands over may be (format, section 1), in one place.
+//! How large what a stranger hands over may be (format, section 2), in one place.
 //!
 //! Each limit is by the role of a thing, and is held before the thing is in memory: an object that
 //! says in its header that it is larger, or that could not be inflated within it, is *unreadable*.

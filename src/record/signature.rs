@@ -85,7 +85,7 @@ pub struct PublicKey([u8; 32]);
 pub struct Signature([u8; 64]);
 
 /// A key that signatures are checked with, by the one predicate for all of them (format, section
-/// 5): that of `ssh-keygen`, made strict.
+/// 6): that of `ssh-keygen`, made strict.
 ///
 /// A signature `(R, s)` of a key A over M holds when `s` is below the group's order, A and R are
 /// canonical encodings of points that are not of small order, and with `h = SHA-512(R ‖ A ‖ M)` the
@@ -127,13 +127,13 @@ impl PublicKey {
         format!("{PRINCIPAL} namespaces=\"git\" {self}\n")
     }
 
-    /// The `ssh-ed25519` wire blob.
     /// The fingerprint that `ssh-keygen -l` prints of it.
     pub fn fingerprint(&self) -> String {
         let digest = digest(&SHA256, &self.blob());
         format!("SHA256:{}", STANDARD_NO_PAD.encode(digest))
     }
 
+    /// The `ssh-ed25519` wire blob.
     fn blob(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(51);
         put(&mut out, ALGORITHM);

@@ -1,5 +1,5 @@
 //! Tree heads: the Merkle tree over the log's lines and the signed note that states it (format,
-//! section 9).
+//! section 10).
 //!
 //! ```text
 //! gently/10ba682c8ad13513                                       origin

@@ -1,5 +1,5 @@
 //! Which block a line may name: none from the line's own future, and none that another line names
-//! at another height (format, section 8). Either would make the ledger inconsistent for ever.
+//! at another height (format, section 9). Either would make the ledger inconsistent for ever.
 
 use crate::record::bitcoin::block::Anchor;
 use crate::record::bitcoin::fit::line_fits;

@@ -10,7 +10,7 @@ use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::store::StoreError;
 
-/// What the one door refuses, and why.
+/// What the recorder refuses, and why.
 ///
 /// [`RecorderError::is_recorded`] and [`RecorderError::is_unknown`] tell the cases apart that a
 /// person must know: *not recorded*; *recorded, withheld, finished at the next start*; and neither

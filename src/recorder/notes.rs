@@ -1,5 +1,5 @@
 //! Notes beside the ledger's commits: proofs and cosignatures of others, which come after the fact
-//! (format, section 1).
+//! (format, section 2).
 //!
 //! They are no records: no line, no row, no signature of ours. They prove themselves, so nothing
 //! but the writer's lock and the order of the ledger's writes is needed here.

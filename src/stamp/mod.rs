@@ -1,5 +1,5 @@
 //! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format,
-//! section 8).
+//! section 9).
 //!
 //! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock
 //! client needs nothing else; what comes back is a note on that commit in `refs/notes/ots`. A head

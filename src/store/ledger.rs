@@ -26,7 +26,7 @@ const REFS: &str = "WITH RECURSIVE known(ref) AS (
        UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
      SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
 
-/// How a commit's message names its session (format, section 5).
+/// How a commit's message names its session (format, section 6).
 fn trailer(row: &SessionRow) -> Vec<u8> {
     format!("\nSession: {}\n", row.id).into_bytes()
 }

@@ -1,5 +1,7 @@
 //! The rows of the database, each declared once: its fields, and the columns that they stand in.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use crate::record::bitcoin::block::Anchor;
@@ -202,6 +204,16 @@ row! {
 }
 
 impl SessionRow {
+    /// Whether it runs under this kernel, for this model on a host of this role.
+    pub fn runs_under(&self, kernel: Hash32, model: &str, host_role: &str) -> bool {
+        self.kernel_hash == kernel && self.model == model && self.host_role == host_role
+    }
+
+    /// Whether nothing was asked or answered in it for so long.
+    pub fn is_quiet(&self, now: Seconds, since: Duration) -> bool {
+        now.since(self.last_at) >= since.as_secs()
+    }
+
     /// The moving part, to be changed and written back.
     pub fn progress(&self) -> SessionProgress {
         SessionProgress {

@@ -1,5 +1,5 @@
 //! Can it be trusted: what everybody can check of a ledger, a log and an opening, without the
-//! owner's database (format, section 11). `crate::audit` holds that against it.
+//! owner's database (format, section 12). `crate::audit` holds that against it.
 //!
 //! A broken chain is a finding, not an error: everything that can still be looked at is looked at,
 //! and the report lists what is wrong with its place. An error means that nothing could be checked.

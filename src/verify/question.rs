@@ -1,4 +1,4 @@
-//! The six questions about a ledger, and how they are answered (format, section 11).
+//! The six questions about a ledger, and how they are answered (format, section 12).
 
 /// The six questions about a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

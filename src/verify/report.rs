@@ -1,5 +1,5 @@
 //! What a check found: separate answers that are never mixed, and findings that name their place
-//! (format, section 11).
+//! (format, section 12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -340,7 +340,7 @@ impl Report {
 
     /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, no line is
     /// signed by nobody, and the owner's database is made as it should be. It says nothing about
-    /// time, uniqueness or whose key (format, section 11).
+    /// time, uniqueness or whose key (format, section 12).
     pub fn holds(&self) -> bool {
         let yes = |question| {
             matches!(

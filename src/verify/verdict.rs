@@ -1,4 +1,4 @@
-//! From findings to answers (format, section 11): each question has its own, and what was not
+//! From findings to answers (format, section 12): each question has its own, and what was not
 //! looked at is *not checked*.
 
 use crate::record::bitcoin::block::Network;

@@ -1,5 +1,5 @@
 //! Asking witnesses to cosign the newest tree head, and what becomes of their answers (format,
-//! section 9).
+//! section 10).
 //!
 //! All are asked at once, under one deadline. What they cosign goes to `refs/notes/witness`, on the
 //! commit that carries the tree head. A witness behind us gets the proof from where it is; one that

@@ -243,7 +243,6 @@ fn the_schema_names_every_table() {
     assert!(missing.is_empty(), "not on the page: {missing:?}");
 }
 
-/// Our own pages, by their path from the root of the repository.
 /// The lines of a table in a section of docs/architecture.md, below its two heading lines.
 fn table_of(section: &str) -> Vec<Vec<String>> {
     let page = read("docs/architecture.md");
@@ -302,6 +301,7 @@ fn every_room_is_in_the_table_of_rooms() {
     }
 }
 
+/// Our own pages, by their path from the root of the repository.
 fn pages() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = ["docs", "docs/guide"].into_iter().flat_map(|folder| {

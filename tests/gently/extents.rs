@@ -1,6 +1,6 @@
 //! How far the answers of `gently audit verify` reach: signed through which line, complete up to
 //! which, and what a clone, foreign refs or a tree head beside the log do to them (format, sections
-//! 1 and 11).
+//! 2 and 12).
 
 #![allow(
     clippy::unwrap_used,

@@ -23,6 +23,7 @@ mod by_hand;
 mod calendar_server;
 mod chat;
 mod checkpoint;
+mod cited_sections;
 mod cli;
 mod client_messages;
 mod clock;

@@ -291,6 +291,32 @@ fn what_sight_found_under_a_name_that_somebody_gave_is_sent_too() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
+/// The owner's part of the system message is sent with every question, so a look that leaves it out
+/// would promise what asking refuses.
+#[test]
+fn a_look_is_denied_by_what_the_settings_send_beside_the_question() {
+    let (server, mut person) = house(&["Fine."]);
+    let small = GENESIS_KERNEL.replacen("max_bytes = 1048576", "max_bytes = 600", 1);
+    under(&person, &format!("{small}\n{TOPIC}"));
+    let looked = |person: &Person, code| {
+        let args = ["context", "preview", "Hi", "--json"];
+        person.gently(&args).exits(code).json()["reasons"].clone()
+    };
+    let long = "word ".repeat(200);
+    for (system, code) in [
+        ("Speak of the quetzal bird.", "policy.forbidden.birds"),
+        (&long, "policy.prompt_too_large"),
+    ] {
+        person.set("GENTLY_MODEL_SYSTEM", system);
+        assert_eq!(looked(&person, 1), serde_json::json!([code]));
+        denied(&person, &["Hi"], code);
+    }
+    person.set("GENTLY_MODEL_SYSTEM", "Speak of sparrows.");
+    assert_eq!(looked(&person, 0), Value::Null);
+    person.gently(&["ask", "Hi"]).exits(0);
+    assert_eq!(server.requests().len(), 1);
+}
+
 #[test]
 fn size_and_budget_are_those_of_all_that_is_sent() {
     let (server, person) = house(&["Fine."]);

@@ -168,17 +168,8 @@ pub async fn prepare<'a>(
     )
     .await?;
     let most = opened.kernel.rules().prompt.max_bytes;
-    let (text, client) = match &request.client {
-        None => (Cow::Borrowed(request.text.as_str()), None),
-        Some(client) => {
-            let brought = brought(client, request, &choice.model, most);
-            let (text, client) = brought.map_err(OpenHomeError::Refused)?;
-            (Cow::Owned(text), Some(client))
-        }
-    };
-    if let Some(why) = too_long(&text, &request.files, most) {
-        return Err(OpenHomeError::Refused(why));
-    }
+    let (text, client) =
+        question_of(request, &choice.model, most).map_err(OpenHomeError::Refused)?;
     let asked = with_files(&text, &request.files);
     // What is in a file is not what the question is about.
     let plan = SightPlan::of(&opened.kernel, &text, request.sight);
@@ -203,17 +194,15 @@ pub async fn prepare<'a>(
         ..request.context.clone()
     };
     let project = project::joined_by_new(store, &opened.config, notice)?;
-    if let Some(thread) = standing.thread {
-        is_archived(store, thread)?
-            .iter()
-            .for_each(|word| notice(word));
-    }
-    let mut anew = request.thread.anew;
-    if !anew && !request.thread.is_named() {
-        let why = begins_anew(opened, key, model.id(), project.as_ref())?;
-        anew = why.is_some();
-        why.iter().for_each(|word| notice(word));
-    }
+    let told = match standing.thread {
+        Some(thread) => is_archived(store, thread)?,
+        None => None,
+    };
+    let begins = match request.thread.anew || request.thread.is_named() {
+        true => None,
+        false => begins_anew(opened, key, model.id(), project.as_ref())?,
+    };
+    told.iter().chain(&begins).for_each(|word| notice(word));
     Ok(AskSetup {
         opened,
         asked,
@@ -225,11 +214,30 @@ pub async fn prepare<'a>(
         door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing,
-        anew,
+        anew: request.thread.anew || begins.is_some(),
         project,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// The question's text, and what a client brought beside it; or why nobody is asked.
+fn question_of<'r>(
+    request: &'r AskRequest,
+    model: &Model,
+    most: u64,
+) -> Result<(Cow<'r, str>, Option<ClientRequest>), String> {
+    let (text, client) = match &request.client {
+        None => (Cow::Borrowed(request.text.as_str()), None),
+        Some(client) => {
+            let (text, client) = brought(client, request, model, most)?;
+            (Cow::Owned(text), Some(client))
+        }
+    };
+    match too_long(&text, &request.files, most) {
+        Some(why) => Err(why),
+        None => Ok((text, client)),
+    }
 }
 
 /// The question of a client's request, and the request; or why nobody is asked with it.
@@ -266,11 +274,11 @@ fn brought(
 /// then how it was chosen. What can't be looked up is told again.
 fn goes_on(opened: &OpenHome, model: &str) -> bool {
     let now = clock_or_epoch();
-    let idle = opened.config.session.idle.as_secs();
+    let idle = opened.config.session.idle;
     let open = opened.store.open_sessions().unwrap_or_default();
     let in_use = open
         .iter()
-        .filter(|session| session.prompts > 0 && now.since(session.last_at) < idle);
+        .filter(|session| session.prompts > 0 && !session.is_quiet(now, idle));
     let newest = in_use.max_by_key(|session| session.last_at);
     newest.is_some_and(|session| session.model == model)
 }
@@ -472,38 +480,12 @@ impl AskSetup<'_> {
             }
             _ => None,
         };
-        let replayed = self.model.source();
-        let ids = ids_of(&turn.turn);
-        // What is on record is told whatever else fails: a longer id names the same.
-        let id = find::short_id(&self.opened.store, ids.session, ids.seq)
-            .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
-        // What can't be looked up keeps nobody from an answer that is on record.
-        let conflicts = in_context(&self.opened.store, &turn.context).unwrap_or_default();
-        let referred = &turn.referred;
-        let fault = referred.resolved().err();
         Ok(AskResult {
-            id,
-            place: QuestionPlace::of(&self.opened.store, referred.thread()).ok(),
-            conflicts,
-            not_shown: [
-                not_shown(&self.opened.store, referred),
-                changed(&self.opened.store, &turn.changed),
-            ]
-            .concat(),
-            unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
-            warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
-            noted: warnings::noted(&turn.turn),
-            carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
-                .unwrap_or_default(),
             removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
-            turn,
             files: self.asked.files,
             declared: self.declared,
-            replayed,
-            window: self.model.window(),
-            over_a_wire: self.model.is_over_a_wire(),
-            leaves_machine: self.model.leaves_machine(),
             instead,
+            ..AskResult::of(self.opened, &self.model, turn)
         })
     }
 }
@@ -547,6 +529,38 @@ fn ids_of(turn: &TurnEnd) -> &TurnIds {
 }
 
 impl AskResult {
+    /// Of a turn that is on record: what can't be looked up keeps nobody from it. What belongs to the
+    /// question alone is added by whoever asked.
+    fn of(opened: &OpenHome, model: &Model, turn: TurnResult) -> AskResult {
+        let store = &opened.store;
+        let ids = ids_of(&turn.turn);
+        // A longer id names the same.
+        let id = find::short_id(store, ids.session, ids.seq)
+            .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
+        let referred = &turn.referred;
+        let fault = referred.resolved().err();
+        let carried = warnings::carried(store, &turn.context, referred.parent());
+        AskResult {
+            id,
+            place: QuestionPlace::of(store, referred.thread()).ok(),
+            conflicts: in_context(store, &turn.context).unwrap_or_default(),
+            not_shown: [not_shown(store, referred), changed(store, &turn.changed)].concat(),
+            unresolved: fault.map(|fault| fault_words(store, fault)),
+            warnings: warnings::of_turn(&opened.kernel, &turn.turn),
+            noted: warnings::noted(&turn.turn),
+            carried: carried.unwrap_or_default(),
+            turn,
+            files: Vec::new(),
+            declared: DeclaredContext::default(),
+            replayed: model.source(),
+            window: model.window(),
+            over_a_wire: model.is_over_a_wire(),
+            leaves_machine: model.leaves_machine(),
+            removed: Vec::new(),
+            instead: None,
+        }
+    }
+
     /// Names of the turn.
     pub fn ids(&self) -> &TurnIds {
         ids_of(&self.turn.turn)

@@ -1,19 +1,17 @@
 //! Which conversation somebody means: the first digits of its id, its title, `last`, what was asked in
 //! it, or the session in which that was. Of a title a beginning is enough that no other one has.
 
-use super::{CONVERSATION_DIGITS, FindError, IdForm, IdKind, is_digits, short_thread};
+use super::{
+    CONVERSATION_DIGITS, FindError, IdForm, IdKind, NAMED, SHORT_DIGITS, is_digits, short_thread,
+};
 use crate::app::home::open::OpenHomeError;
 use crate::app::look::conversation::title_of;
 use crate::record::ledger::conversation::{ConversationRow, ConversationState, LAST};
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ConversationFilter, ReadStore, SessionRow, StoreError, ThreadRow};
 
-/// How many that a text could mean are named.
-const NAMED: u32 = 8;
 /// So many conversations without a title are looked through for one whose first question begins so.
 const LOOKED_THROUGH: u32 = 10_000;
-/// So many digits of an id are printed, and are enough.
-const DIGITS: usize = 8;
 /// A beginning of fewer characters is typed by mistake.
 const LEAST: usize = 3;
 
@@ -29,7 +27,7 @@ pub fn conversation(
         return last(store, project);
     }
     let mut found = by_id(store, typed)?;
-    if found.is_empty() || typed.len() < DIGITS {
+    if found.is_empty() || typed.len() < SHORT_DIGITS {
         // So few digits were never printed: of what else begins so, nothing is guessed.
         for row in of_session(store, typed)? {
             if found.iter().all(|known| known.thread != row.thread) {
@@ -46,11 +44,7 @@ pub fn conversation(
     if found.is_empty() {
         found = by_beginning(store, typed)?;
     }
-    match found.len() {
-        0 => Err(unknown(store, typed)),
-        1 => found.pop().ok_or_else(|| unknown(store, typed)),
-        _ => Err(several(store, typed, &found)?.into()),
-    }
+    only(store, typed, found)?.ok_or_else(|| unknown(store, typed))
 }
 
 /// The conversation that has this title, or the only one whose title begins so.
@@ -60,10 +54,7 @@ pub(super) fn titled(store: &ReadStore, text: &str) -> Result<Option<Conversatio
     if found.is_empty() {
         found = by_beginning(store, typed)?;
     }
-    match found.len() {
-        0 | 1 => Ok(found.pop()),
-        _ => Err(several(store, typed, &found)?),
-    }
+    only(store, typed, found)
 }
 
 /// The only conversation whose id begins with these digits; none where they are too few.
@@ -74,11 +65,7 @@ pub(super) fn begun_with(
     if digits.len() < CONVERSATION_DIGITS {
         return Ok(None);
     }
-    let mut found = by_id(store, digits)?;
-    match found.len() {
-        0 | 1 => Ok(found.pop()),
-        _ => Err(several(store, digits, &found)?),
-    }
+    only(store, digits, by_id(store, digits)?)
 }
 
 fn last(store: &ReadStore, project: Option<&str>) -> Result<ConversationRow, OpenHomeError> {
@@ -102,7 +89,7 @@ fn by_id(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, StoreEr
         return Ok(Vec::new());
     }
     let mut threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
-    if digits.len() >= DIGITS {
+    if digits.len() >= SHORT_DIGITS {
         // What was printed of the oldest that begins so keeps its meaning.
         threads.truncate(1);
     }
@@ -118,7 +105,7 @@ fn of_session(store: &ReadStore, typed: &str) -> Result<Vec<ConversationRow>, Fi
         return Ok(Vec::new());
     };
     let mut sessions: Vec<SessionRow> = store.like(&digits, NAMED)?;
-    if digits.len() >= DIGITS {
+    if digits.len() >= SHORT_DIGITS {
         sessions.truncate(1);
     }
     let mut threads = Vec::new();
@@ -218,18 +205,21 @@ fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
     })
 }
 
-/// That a text names several, each by its id and title.
-fn several(
+/// The only one of what was found, if anything was; of several, each by its id and title.
+fn only(
     store: &ReadStore,
     typed: &str,
-    found: &[ConversationRow],
-) -> Result<FindError, StoreError> {
+    mut found: Vec<ConversationRow>,
+) -> Result<Option<ConversationRow>, FindError> {
+    if found.len() <= 1 {
+        return Ok(found.pop());
+    }
     let named = found.iter().map(|row| {
         let id = short_thread(store, row.thread)?;
         let title = spelled_on_a_line(&title_of(store, row)?.shown());
         Ok(format!("{id} \"{title}\" ({} asked)", row.turns))
     });
-    Ok(FindError::Several {
+    Err(FindError::Several {
         text: spelled_on_a_line(typed),
         could_be: named.collect::<Result<_, StoreError>>()?,
     })

@@ -147,7 +147,7 @@ pub struct OpenHome {
     pub kernel: Kernel,
     /// What a turn may refer to; read once.
     pub context: ContextConfig,
-    /// The one door.
+    /// The one writer.
     pub recorder: Recorder,
     /// In the order of configuration.
     pub sources: Vec<Box<dyn BlockSource>>,

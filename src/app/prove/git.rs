@@ -6,7 +6,7 @@
 //! never works in such a repository, but in an overlay of it.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::overlay::Overlay;
 
@@ -59,11 +59,15 @@ pub(crate) fn git_in(overlay: &Overlay) -> Command {
     git
 }
 
+/// How a git command ended, or that there is no git.
+pub(crate) fn run(git: &mut Command) -> Result<Output, String> {
+    let done = git.output();
+    done.map_err(|e| format!("git does not run ({e}); install git"))
+}
+
 /// What a git command prints; `what` names the command in the words of a failure.
 pub(crate) fn output(git: &mut Command, what: &str) -> Result<String, String> {
-    let done = git
-        .output()
-        .map_err(|e| format!("git does not run ({e}); install git"))?;
+    let done = run(git)?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
         return Err(format!("git {what}: {}", said.trim()));

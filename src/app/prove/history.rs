@@ -7,7 +7,7 @@ use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError, RefTarget, Repository};
 use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
-/// Whether a ref is one of the format's (section 1): `main`, `branch-1` to `branch-7`, two notes.
+/// Whether a ref is one of the format's (section 2): `main`, `branch-1` to `branch-7`, two notes.
 pub fn is_ledger_ref(name: &str) -> bool {
     let branch = name.strip_prefix("refs/heads/branch-");
     let numbered = branch.is_some_and(|n| matches!(n, "1" | "2" | "3" | "4" | "5" | "6" | "7"));

@@ -10,9 +10,9 @@ use crate::record::tree::note::CosignedNote;
 
 use crate::app::words::{beginning, counted};
 
-/// Characters of a name that are shown,
+/// So many characters of a name are shown.
 const NAME: usize = 20;
-/// and of a word that stands beside others.
+/// So many characters are shown of a word that stands beside others.
 const WORD: usize = 12;
 
 /// Lines of at most 78 characters, for a list.

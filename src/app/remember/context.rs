@@ -5,30 +5,25 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::ask::conversation;
-use crate::ask::recall::{DeclaredContext, recall};
-use crate::ask::refer::{ReferRules, ResolvedRefs, count, refer};
-use crate::ask::window::{WindowFit, fit};
+use crate::ask::draft::{Denial, DraftInput, PromptPlan, ReferredQuestion};
+use crate::ask::recall::DeclaredContext;
+use crate::ask::refer::ResolvedRefs;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;
-use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
-use crate::continuity::prompt::render;
-use crate::govern::authority::{PolicyInput, broken_beside, decide};
-use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::{Clean, redact};
+use crate::continuity::compile::{CompileFault, ContextBundle};
+use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::home::Home;
-use crate::models::Model;
 use crate::record::canon;
-use crate::record::context::config::ContextConfig;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion, SightEntry};
 use crate::record::ledger::prompt::TURN;
 use crate::record::ledger::short_name::{short_name, short_names};
-use crate::record::time::Seconds;
+use crate::recorder::Refusal;
 use crate::session::ActiveSession;
-use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, StoreError};
 
 use super::project;
-use crate::app::ask::denial::{denial_words, fault_words};
+use crate::app::ask::denial::{fault_words, refusal_words};
 use crate::app::ask::model_choice::{CallOptions, choose_in};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::warnings::issue_words;
@@ -284,8 +279,18 @@ pub enum PreviewOutcome {
 }
 
 impl PreviewOutcome {
-    fn denied(codes: Vec<String>) -> PreviewOutcome {
-        let why = format!("nothing would be sent: {}", denial_words(&codes));
+    fn refused(store: &ReadStore, denial: Denial, referred: &ResolvedRefs) -> PreviewOutcome {
+        if let Some(fault) = denial.fault {
+            return PreviewOutcome::Fault(*fault);
+        }
+        let why = match referred.context.resolved() {
+            Err(fault) => fault_words(store, fault),
+            Ok(_) => format!("nothing would be sent: {}", refusal_words(&denial.refusal)),
+        };
+        let codes = match denial.refusal {
+            Refusal::Denied { codes, .. } => codes,
+            Refusal::CompileFailed { reason, .. } => vec![reason],
+        };
         PreviewOutcome::Denied { codes, why }
     }
 }
@@ -319,13 +324,10 @@ pub async fn preview(
     // Those that a question would find idle are closed before it is asked. Whose session it would
     // be is not asked: no key is needed for a look.
     let mut open_sessions = store.open_sessions()?;
-    let idle = config.session.idle.as_secs();
-    open_sessions.retain(|session| now.since(session.last_at) < idle);
+    let idle = config.session.idle;
+    open_sessions.retain(|session| !session.is_quiet(now, idle));
     let row = open_sessions.iter().rev().find(|session| {
-        !request.thread.anew
-            && session.kernel_hash == kernel.hash()
-            && session.model == model.id()
-            && session.host_role == *host_role
+        !request.thread.anew && session.runs_under(kernel.hash(), model.id(), host_role)
     });
     let session = row.map(|session| session.uuid);
     let thread = match (standing.thread, row) {
@@ -345,23 +347,27 @@ pub async fn preview(
         }
         (None, None) => conversation::newest(&store, open_sessions.iter())?.unwrap_or_default(),
     };
-    let place = (thread, standing.parent);
     let plan = SightPlan::of(&kernel, &request.text, request.sight);
     let sight = open::sight(home, &config, (&kernel, &store), &plan)?;
-    let asking = PreviewInput {
+    let own = model.system().map(|text| redact(text.trim()).clean);
+    let input = DraftInput {
         store: &store,
         kernel: &kernel,
         context: &context,
         model: &model,
+        session: session.unwrap_or_default(),
         host_role,
         text: &text,
+        own: own.as_ref(),
+        client: None,
         declared: &declared,
-        place,
-        session,
+        thread,
+        parent: standing.parent,
+        room: None,
+        is_streamed: false,
         now,
-        sight,
     };
-    let (outcome, referred) = asking.compiled().await?;
+    let (outcome, referred) = drafted(input, &sight).await?;
     let names = match &outcome {
         PreviewOutcome::Compiled(bundle) => {
             ContextNames::of(&store, bundle.refs(), bundle.exclusions())?
@@ -382,108 +388,33 @@ pub async fn preview(
     })
 }
 
-/// All that the context of a question is compiled from.
-struct PreviewInput<'a> {
-    store: &'a Store,
-    kernel: &'a Kernel,
-    context: &'a ContextConfig,
-    model: &'a Model,
-    host_role: &'a str,
-    text: &'a Clean,
-    declared: &'a DeclaredContext,
-    place: (Uuid, Option<Uuid>),
-    session: Option<Uuid>,
-    now: Seconds,
-    sight: BTreeMap<String, SightEntry>,
-}
-
-impl PreviewInput<'_> {
-    /// As `ask` does it, which asks a model's server for its window once policy has allowed the
-    /// question: again with less room for earlier turns where the model's window asks for
-    /// that.
-    async fn compiled(&self) -> Result<(PreviewOutcome, ResolvedRefs), OpenHomeError> {
-        let own = self.model.system().map(|text| redact(text.trim()).clean);
-        let params = self.model.params(own.as_ref().map(Clean::as_str));
-        let mut room = None;
-        loop {
-            let rules = ReferRules {
-                kernel: self.kernel,
-                config: self.context,
-                room,
-            };
-            let referred = refer(self.store, rules, self.place, self.declared)?;
-            let outcome = self.outcome(&referred)?;
-            let PreviewOutcome::Compiled(bundle) = &outcome else {
-                return Ok((outcome, referred));
-            };
-            self.model.look_at_window().await;
-            let settings = (own.as_ref(), &params);
-            let compiled = render(self.kernel, bundle, settings, (self.text, None));
-            match fit(self.model, &compiled, bundle, room) {
-                Ok(WindowFit::Within(less)) => room = Some(less),
-                Ok(WindowFit::Fits) => return Ok((outcome, referred)),
-                Err(fault) => return Ok((PreviewOutcome::Fault(fault), referred)),
+/// What `ask` would make of a question: again with less room for earlier turns where the model's
+/// window asks for that.
+async fn drafted(
+    mut input: DraftInput<'_>,
+    sight: &BTreeMap<String, SightEntry>,
+) -> Result<(PreviewOutcome, ResolvedRefs), OpenHomeError> {
+    loop {
+        let question = ReferredQuestion::of(input)?;
+        let plan = match question.draft(sight.clone())? {
+            Err(denial) => PromptPlan::Refuse(denial),
+            Ok(draft) => {
+                input.model.look_at_window().await;
+                question.plan(draft)
             }
-        }
-    }
-
-    fn outcome(&self, referred: &ResolvedRefs) -> Result<PreviewOutcome, OpenHomeError> {
-        let (store, kernel, text, now) = (self.store, self.kernel, self.text, self.now);
-        if let Some(denied) = denied(store, kernel, text, self.model.id(), referred, now)? {
-            return Ok(denied);
-        }
-        let deep = self.declared.deep;
-        let recalled = recall(store, kernel, text, referred, deep)?;
-        let compiled = compile(&Inputs {
-            session_id: self.session.unwrap_or_default(),
-            user_input: text,
-            kernel,
-            host_role: self.host_role,
-            model_id: self.model.id(),
-            now,
-            sight: self.sight.clone(),
-            recalled: &recalled,
-        });
-        Ok(match compiled {
-            Ok(bundle) => {
-                let counts = count(store, kernel, &referred.context, now)?;
-                let codes = broken_beside(kernel, text, counts, &bundle.beside(None, None));
-                if codes.is_empty() {
-                    PreviewOutcome::Compiled(Box::new(bundle))
-                } else {
-                    PreviewOutcome::denied(codes)
-                }
+        };
+        let outcome = match plan {
+            PromptPlan::TooLong { room } => {
+                input.room = Some(room);
+                continue;
             }
-            Err(fault) => PreviewOutcome::Fault(fault),
-        })
+            PromptPlan::Send(draft) => PreviewOutcome::Compiled(Box::new(draft.bundle)),
+            PromptPlan::Refuse(denial) => {
+                PreviewOutcome::refused(input.store, denial, &question.referred)
+            }
+        };
+        return Ok((outcome, question.referred));
     }
-}
-
-/// That policy would deny it, if it would.
-fn denied(
-    store: &Store,
-    kernel: &Kernel,
-    text: &Clean,
-    model: &str,
-    referred: &ResolvedRefs,
-    now: Seconds,
-) -> Result<Option<PreviewOutcome>, OpenHomeError> {
-    let context = &referred.context;
-    if let Err(fault) = context.resolved() {
-        return Ok(Some(PreviewOutcome::Denied {
-            codes: vec![fault.code().to_owned()],
-            why: fault_words(store, fault),
-        }));
-    }
-    let counts = count(store, kernel, context, now)?;
-    let input = PolicyInput {
-        prompt: text,
-        model,
-        counts,
-        intents: context.intents(),
-    };
-    let codes = decide(kernel, &input).reasons().to_vec();
-    Ok((!codes.is_empty()).then(|| PreviewOutcome::denied(codes)))
 }
 
 /// What each reference of a preview says, where it says anything.

@@ -106,23 +106,7 @@ pub(super) fn replay(
         Some(Err(words)) => Err(AssertionOutcome::Fails(words.clone())),
         Some(Ok(kernel)) => Ok(kernel),
     };
-    let mut outcomes = match (&rows.context, &kernel) {
-        (None, _) => without_context(&evidence, text, absent),
-        (Some(context), Err(why)) => without_kernel(replay, context, rows, why)?,
-        (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
-            Ok(config) => ReplayTurn {
-                context,
-                evidence: &evidence,
-                rows,
-                config,
-                kernel,
-                text,
-                absent,
-            }
-            .outcomes(replay)?,
-            Err(words) => without_configuration(replay, context, rows, words)?,
-        },
-    };
+    let mut outcomes = in_context(replay, &evidence, &kernel, (text, absent))?;
     outcomes.push((
         Assertion::SameBundle,
         match (kernel, text) {
@@ -144,6 +128,36 @@ pub(super) fn replay(
     outcomes.sort_by_key(|(assertion, _)| *assertion);
     told.outcomes = outcomes;
     Ok(told)
+}
+
+/// What is replayed of the context that a turn was asked in, as far as what it needs is here.
+fn in_context(
+    replay: &Replay<'_>,
+    evidence: &ExchangeEvidence<'_>,
+    kernel: &Result<&Kernel, AssertionOutcome>,
+    (text, absent): (Option<&Clean>, &AssertionOutcome),
+) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
+    let rows = &evidence.rows;
+    let Some(context) = &rows.context else {
+        return Ok(without_context(evidence, text, absent));
+    };
+    let kernel = match kernel {
+        Ok(kernel) => kernel,
+        Err(why) => return without_kernel(replay, context, rows, why),
+    };
+    match replay.config(context)?.as_ref() {
+        Ok(config) => ReplayTurn {
+            context,
+            evidence,
+            rows,
+            config,
+            kernel,
+            text,
+            absent,
+        }
+        .outcomes(replay),
+        Err(words) => without_configuration(replay, context, rows, words),
+    }
 }
 
 /// What texts hold decides which are kept out of a context; under another list that can't be

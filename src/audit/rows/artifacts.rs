@@ -1,5 +1,5 @@
 //! Artifacts of the database against their lines and commitments; what was erased (format, section
-//! 11.6).
+//! 12 step 6).
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,16 +1,12 @@
 //! Texts that were never kept: what the ledger says of it, and what can be checked without them.
 //!
-//! ```text
-//! content_policy    {"content":"none"|"sanitized","openings":true|false}      from its line on; texts are kept before the first
-//! ```
 //! Without a text nothing holds it against its commitment: that is told as *not checked*, and is no
 //! fault.
 
 use std::collections::BTreeMap;
 
-use crate::record::canon;
 use crate::record::ledger::commitment::{Role, commit};
-use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::content_policy::{CONTENT_POLICY, ContentPolicy};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::params::Params;
 use crate::store::{
@@ -41,7 +37,7 @@ impl RowCheck<'_> {
             return Ok(());
         };
         for row in self
-            .rows(self.store.artifacts(ArtifactFilter::Kind("content_policy")))?
+            .rows(self.store.artifacts(ArtifactFilter::Kind(CONTENT_POLICY)))?
             .unwrap_or_default()
         {
             let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
@@ -53,14 +49,12 @@ impl RowCheck<'_> {
             if commit(scheme, salt, Role::Artifact, text.as_bytes()) != row.commitment {
                 continue;
             }
-            let content = canon::parse::<ArtifactDoc>(text.as_bytes())
-                .map(|doc| doc.content)
-                .unwrap_or_default();
-            let none = content["content"] == "none";
-            self.policies.0.insert(
-                row.line,
-                none.then(|| content["openings"].as_bool().unwrap_or_default()),
-            );
+            let openings = match ContentPolicy::read(text) {
+                Some(ContentPolicy::Nothing { openings }) => Some(openings),
+                // What can't be read excuses nothing either.
+                Some(ContentPolicy::Sanitized) | None => None,
+            };
+            self.policies.0.insert(row.line, openings);
         }
         Ok(())
     }

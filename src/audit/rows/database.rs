@@ -1,4 +1,4 @@
-//! The database against ledger and log: head, lines, commits and sessions (format, section 11.6).
+//! The database against ledger and log: head, lines, commits and sessions (format, section 12 step 6).
 //!
 //! The database is written before git and log, and read after them: what it holds beyond them was
 //! committed and not applied yet, which the next open finishes. What they hold beyond it came from

@@ -1,4 +1,4 @@
-//! Exchanges and turns of the database against their lines and commitments (format, section 11.6).
+//! Exchanges and turns of the database against their lines and commitments (format, section 12 step 6).
 //!
 //! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`;
 //! what stands outside the document (ids, plain digests, line numbers) is held against its own
@@ -96,7 +96,7 @@ impl RowCheck<'_> {
         self.check_ids(&evidence.rows);
         self.check_injected(&evidence)?;
         self.check_prompt(&evidence.rows)?;
-        self.check_texts(&evidence)?;
+        self.check_texts(&evidence);
         self.check_erasure(&evidence);
         self.check_left(&evidence);
         self.check_outcome(&evidence)?;
@@ -213,60 +213,23 @@ impl RowCheck<'_> {
     }
 
     /// Texts against their digests and commitments.
-    fn check_texts(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+    fn check_texts(&mut self, evidence: &ExchangeEvidence<'_>) {
         let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
             self.fault(id, place, "a user turn", "none");
-            return Ok(());
+            return;
         };
         let outcome = row.outcome.as_ref();
         if outcome.is_some_and(|outcome| outcome.turn_aurora.is_some()) && rows.aurora.is_none() {
             self.fault(id, &place, "the turn of its answer", "none");
         }
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
-            let place = turn_place(rows, turn);
-            if rows.exchange.not_kept.is_none() {
-                let digest = turn
-                    .content
-                    .as_ref()
-                    .map(|text| Hash32::digest(text.as_bytes()));
-                self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
-            }
-            self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
-            self.cell(id, &place, "line", row.prompt_line, turn.line);
-            let user_turn = turn.turn_id == row.turn_user;
-            self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
-            let refusal = !user_turn
-                && row
-                    .outcome
-                    .as_ref()
-                    .and_then(|outcome| outcome.refusal)
-                    .unwrap_or_default();
-            self.cell(id, &place, "refusal", refusal, turn.refusal);
-            self.cell(
-                id,
-                &place,
-                "authority_state",
-                row.authority_state.name(),
-                turn.authority_state.name(),
-            );
-            let first = rows
-                .drift
-                .first()
-                .filter(|_| !user_turn)
-                .map(|drift| drift.drift_id.clone());
-            self.cell_opt(
-                id,
-                &place,
-                "driftwatch_id",
-                first,
-                turn.driftwatch_id.clone(),
-            );
+            self.check_turn(rows, turn);
         }
         if let Some(not_kept) = row.not_kept {
             self.check_unkept(rows, not_kept);
-            return Ok(());
+            return;
         }
         self.check_policy(rows);
         let bundle = row
@@ -274,16 +237,64 @@ impl RowCheck<'_> {
             .as_ref()
             .map(|json| Hash32::digest(json.as_bytes()));
         self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
-        let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
-            self.check_erased(rows);
-            return Ok(());
-        };
+        match (&user.content, &row.salt) {
+            (Some(text), Some(salt)) => self.check_prompt_text(evidence, text, salt),
+            _ => self.check_erased(rows),
+        }
+    }
+
+    /// The columns of a turn against those of its exchange, and its text against its digest.
+    fn check_turn(&mut self, rows: &ExchangeRows<'_>, turn: &TurnRow) {
+        let (id, place, row) = (Some(rows.session.id), turn_place(rows, turn), rows.exchange);
+        if rows.exchange.not_kept.is_none() {
+            let digest = turn
+                .content
+                .as_ref()
+                .map(|text| Hash32::digest(text.as_bytes()));
+            self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
+        }
+        self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
+        self.cell(id, &place, "line", row.prompt_line, turn.line);
+        let user_turn = turn.turn_id == row.turn_user;
+        self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
+        let refusal = !user_turn
+            && row
+                .outcome
+                .as_ref()
+                .and_then(|outcome| outcome.refusal)
+                .unwrap_or_default();
+        self.cell(id, &place, "refusal", refusal, turn.refusal);
+        self.cell(
+            id,
+            &place,
+            "authority_state",
+            row.authority_state.name(),
+            turn.authority_state.name(),
+        );
+        let first = rows
+            .drift
+            .first()
+            .filter(|_| !user_turn)
+            .map(|drift| drift.drift_id.clone());
+        self.cell_opt(
+            id,
+            &place,
+            "driftwatch_id",
+            first,
+            turn.driftwatch_id.clone(),
+        );
+    }
+
+    /// The text of a question, and the prompt that was made with it, against what is committed to.
+    fn check_prompt_text(&mut self, evidence: &ExchangeEvidence<'_>, text: &str, salt: &Salt) {
+        let rows = &evidence.rows;
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let name = row.exchange_id.to_string();
         if self.tombstones.erased.has(&name, row.prompt_line) {
             self.fault(id, &place, ERASED, PUT_BACK);
         }
         let Some(scheme) = self.scheme() else {
-            return Ok(());
+            return;
         };
         let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
         self.cell(
@@ -295,7 +306,7 @@ impl RowCheck<'_> {
         );
         if self.tombstones.has_context(&name) {
             self.counts.contexts += 1;
-            return Ok(());
+            return;
         }
         match evidence.compiled() {
             Ok(compiled) => {
@@ -312,7 +323,6 @@ impl RowCheck<'_> {
                 self.fault(id, place, "a prompt that can be rendered again", reason);
             }
         }
-        Ok(())
     }
 
     pub fn check_erased(&mut self, rows: &ExchangeRows<'_>) {

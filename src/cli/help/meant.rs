@@ -8,14 +8,14 @@ use clap::Command;
 use crate::app::words::nearest;
 use crate::govern::sanitize::redact;
 
-use super::{COLUMNS, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics};
+use super::{
+    COLUMNS, EXCERPT, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics,
+};
 use crate::cli::screen::line_break::words_in;
 use crate::cli::screen::{beginning, quiet};
 
 /// A longer question is not repeated.
 const QUESTION: usize = 300;
-/// So much of a word is repeated.
-const EXCERPT: usize = 60;
 
 /// What other programs have commands for, and which commands show it here.
 const OTHER_WORDS: [(&[&str], &[&str]); 10] = [

@@ -8,12 +8,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
 use super::meant::TypedPath;
-use super::{examples_of, program};
+use super::{EXCERPT, examples_of, program};
 use crate::app::words::nearest;
 use crate::cli::screen::{beginning, quiet};
-
-/// So much of a word is repeated.
-const EXCERPT: usize = 60;
 
 /// So many options that begin with a letter are named for it.
 const LETTERS: usize = 3;

@@ -1,4 +1,4 @@
-//! Bitcoin blocks as the ledger names them (format, section 4).
+//! Bitcoin blocks as the ledger names them (format, section 5).
 
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,7 @@ impl Anchor {
         }
     }
 
-    /// Checks block and header as format section 8 says, and that height and time belong together:
+    /// Checks block and header as format section 9 says, and that height and time belong together:
     /// what a writer takes from a source.
     pub fn check(&self, ledger_network: Network) -> Result<(), HeaderFault> {
         check_anchor(self.header.as_ref(), &self.block, ledger_network)?;

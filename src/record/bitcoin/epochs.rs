@@ -1,5 +1,5 @@
 //! Which proof of work a height must show: the difficulty epochs of Bitcoin mainnet (format,
-//! section 8).
+//! section 9).
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What belongs together in time (format, section 8): a block's height and its header's time, a
+//! What belongs together in time (format, section 9): a block's height and its header's time, a
 //! line and the block that it names, a line and the block that attests it.
 //!
 //! Without a chain of headers a height is somebody's word. Blocks come every ten minutes on the

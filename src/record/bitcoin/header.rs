@@ -1,4 +1,4 @@
-//! The 80-byte block header, and what makes one acceptable for a block (format, section 8).
+//! The 80-byte block header, and what makes one acceptable for a block (format, section 9).
 //!
 //! ```text
 //! offset  0    4         36           68    72    76
@@ -217,7 +217,7 @@ pub enum HeaderFault {
     },
 }
 
-/// Checks that a header shows the work of a block (format, section 8).
+/// Checks that a header shows the work of a block (format, section 9).
 ///
 /// Without a headers store the height stays the source's claim, bounded by its epoch as far as the
 /// built-in table reaches; whether it fits the time is [`super::fit::check_height`], whether the

@@ -1,5 +1,5 @@
 //! A chain of block headers: each on the one before, with its work and the right difficulty
-//! (format, section 8).
+//! (format, section 9).
 //!
 //! A chain starts at the network's first block, or on mainnet at any height 2016 × *k* whose
 //! previous block is in the built-in table. Checked is: the link, the proof of work, and `bits`,

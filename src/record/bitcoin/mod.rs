@@ -1,4 +1,4 @@
-//! Bitcoin blocks and headers: what a block proves of a time (format, sections 4 and 8).
+//! Bitcoin blocks and headers: what a block proves of a time (format, sections 5 and 9).
 
 pub mod block;
 pub mod epochs;

@@ -1,4 +1,4 @@
-//! What a commit of the ledger says: subject, trailers and files of each kind (format, section 5).
+//! What a commit of the ledger says: subject, trailers and files of each kind (format, section 6).
 //!
 //! ```text
 //! interaction-3                      subject

@@ -1,4 +1,4 @@
-//! Commitments to text, and opening them (format, sections 2 and 10).
+//! Commitments to text, and opening them (format, sections 3 and 11).
 
 use std::fmt;
 
@@ -200,7 +200,7 @@ pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
     Hash32::from_bytes(hmac(key.as_bytes(), &[text]))
 }
 
-/// One opened role of one turn (format, section 10).
+/// One opened role of one turn (format, section 11).
 ///
 /// `{"commitment","format","key","role","seq","session_id","text"}`; `key` is null under `sha256`;
 /// for an artifact `seq` is null and `session_id` that of its line, `-` outside sessions.

@@ -1,4 +1,4 @@
-//! The JSON documents of the ledger (format, section 6): exactly these keys, in canonical JSON.
+//! The JSON documents of the ledger (format, section 7): exactly these keys, in canonical JSON.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -61,7 +61,7 @@ pub fn default_origin(signer: &PublicKey) -> String {
     format!("gently/{}", Hash32::digest(signer.as_bytes()).short16())
 }
 
-/// Whether a text may be an origin (format, section 6): 1 to 100 bytes of printable ASCII, no
+/// Whether a text may be an origin (format, section 7): 1 to 100 bytes of printable ASCII, no
 /// space, no `+`.
 pub fn origin_is_valid(origin: &str) -> bool {
     (1..=100).contains(&origin.len())

@@ -1,4 +1,4 @@
-//! The exchange document: what one turn was, without a word of its texts (format, section 7).
+//! The exchange document: what one turn was, without a word of its texts (format, section 8).
 //!
 //! Rebuilt from the rows of the database, so a changed row breaks `exchange_hash`. Every text, and
 //! every digest made from text, stands in it as a commitment under the exchange's salt.
@@ -191,7 +191,7 @@ impl ExchangeDoc {
     }
 }
 
-/// The JCS document of one artifact (format, section 2, role `artifact`).
+/// The JCS document of one artifact (format, section 3, role `artifact`).
 ///
 /// `{"content":…,"format":"gently/1","id":…,"kind":…}`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! What was measured of a turn, and the commitment to its trace: members of the exchange document
-//! (format, section 7).
+//! (format, section 8).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 2, 5 to 7 and 10).
+//! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 3, 6 to 8 and 11).
 
 pub mod auth_key;
 pub mod bundle;
@@ -7,6 +7,7 @@ pub mod client_request;
 pub mod commit;
 pub mod commitment;
 pub mod consent;
+pub mod content_policy;
 pub mod conversation;
 pub mod documents;
 pub mod erased;

@@ -73,7 +73,7 @@ pub enum OpeningFault {
     /// It does not end with its one newline.
     #[error("an opening file is one line of JSON and its newline; this does not end so")]
     Newline,
-    /// Not the document.
+    /// What is on that line is not an opening file's document.
     #[error(transparent)]
     Document(#[from] CanonError),
 }

@@ -40,7 +40,7 @@ pub enum ReceiptFault {
         "a receipt is one line of JSON and its newline, as `jq -c .receipt` prints it; this does not end so"
     )]
     Newline,
-    /// Not the document.
+    /// What is on that line is not a receipt's document.
     #[error("{0}; a receipt is one line of JSON, as `jq -c .receipt` prints it")]
     Document(#[from] CanonError),
     /// The signature is spelled otherwise.

@@ -1,4 +1,4 @@
-//! The hashes that tie lines, interactions and sessions together (format, sections 3 and 4).
+//! The hashes that tie lines, interactions and sessions together (format, sections 4 and 5).
 
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;

@@ -1,4 +1,4 @@
-//! The DETAILS field of a log line: `key:value` joined by `,` (format, section 3).
+//! The DETAILS field of a log line: `key:value` joined by `,` (format, section 4).
 //!
 //! ```text
 //! seq:2,model:a%2Cb%7Cc%25d%C3%A9,reason:timeout

@@ -1,4 +1,4 @@
-//! One line of `audit.log` (format, section 3).
+//! One line of `audit.log` (format, section 4).
 //!
 //! ```text
 //! HASH|BTC_HEIGHT|TIMESTAMP|EVENT_TYPE|SESSION_ID|DETAILS
@@ -22,7 +22,7 @@ pub use super::event::{DriftClass, Event};
 /// The longest line in bytes, without its newline.
 ///
 /// Tiled transparency logs carry an entry behind a 16-bit length, and every line is such an entry
-/// (format, section 9); a reader of a hostile file allocates no more than this at a time.
+/// (format, section 2); a reader of a hostile file allocates no more than this at a time.
 pub const MAX_LINE: usize = 65_535;
 
 /// How much of a foreign text an error repeats: enough for an id or a hash.

@@ -1,4 +1,4 @@
-//! The events of the log, each with its DETAILS (format, section 3, table).
+//! The events of the log, each with its DETAILS (format, section 4, table).
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ macro_rules! event_table {
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[allow(
             missing_docs,
-            reason = "the fields are the keys of the table in format, section 3, one for one"
+            reason = "the fields are the keys of the table in format, section 4, one for one"
         )]
         pub enum Event {
             $($(#[$doc])* $variant { $($key: $value),+ },)+

@@ -1,4 +1,4 @@
-//! One session as its lines tell it (format, sections 3 and 4).
+//! One session as its lines tell it (format, sections 4 and 5).
 //!
 //! `session_start`, then its branch line and `auth_ok`, then prompts with at most one outcome each,
 //! anchors, drift and artifacts, then `session_end` and nothing more.
@@ -430,7 +430,7 @@ pub fn is_failed_compile(reason: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
 }
 
-/// Height 0 says "no block", the zero hash says so too (format, section 4).
+/// Height 0 says "no block", the zero hash says so too (format, section 5).
 pub(crate) fn check_local(btc: u32, block: Hash32, found: &mut LineViolations) {
     if (btc == 0) != (block == Hash32::ZERO) {
         let expected = if btc == 0 {

@@ -1,4 +1,4 @@
-//! The log: its lines, their events, and what the lines must be to each other (format, sections 3 and 4).
+//! The log: its lines, their events, and what the lines must be to each other (format, sections 4 and 5).
 
 pub mod chain;
 pub(in crate::record) mod details;

@@ -1,4 +1,4 @@
-//! What the lines of a log must be to each other (format, sections 3 and 4), as far as it needs no
+//! What the lines of a log must be to each other (format, sections 4 and 5), as far as it needs no
 //! git.
 //!
 //! A [`LogState`] takes parsed lines in order. It serves a writer, who stops at the first

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A rule of format, sections 3 and 4, that one line alone can't show.
+/// A rule of format, sections 4 and 5, that one line alone can't show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogRule {

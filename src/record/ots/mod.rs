@@ -1,5 +1,5 @@
 //! OpenTimestamps proofs (`.ots`): a digest, operations, and who attests to the results (format,
-//! section 8).
+//! section 9).
 //!
 //! A proof is a tree. Its root is the digest of a file; every edge is an operation on the message
 //! of the node above; a node may hold attestations: *this message was in the block of that height*,

@@ -1,5 +1,5 @@
 //! Signed notes with signatures of others: verifier keys, cosignatures of witnesses (format,
-//! section 9).
+//! section 10).
 //!
 //! ```text
 //! witness.example/w1+a1b2c3d4+BP…            verifier key: name, key id, base64 of type and key

@@ -22,13 +22,13 @@ use crate::recorder::RecorderError;
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::entries::sessions::open_session;
 
-/// A checkpoint is due after this many lines outside `main` (format, section 5).
+/// A checkpoint is due after this many lines outside `main` (format, section 6).
 const CHECKPOINT_LINES: u64 = 200;
 /// … or after this many bytes of them, whether or not a session is open: a segment is read whole.
 const CHECKPOINT_BYTES: u64 = 2 << 20;
 /// … or after this many seconds.
 const CHECKPOINT_SECONDS: u64 = 3600;
-/// A last line further ahead of the clock than this stops the writer (format, section 3).
+/// A last line further ahead of the clock than this stops the writer (format, section 4).
 const AHEAD_LIMIT: u64 = 3600;
 
 /// Files of a commit, by name; `audit.log` is added from the lines.

@@ -20,7 +20,7 @@ use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::WriterLock;
 use crate::recorder::sync_policy::SyncPolicy;
 
-/// Auth failures are gathered for this many seconds (format, section 3).
+/// Auth failures are gathered for this many seconds (format, section 4).
 const GATHER_SECONDS: u64 = 60;
 
 /// The writer of one home.

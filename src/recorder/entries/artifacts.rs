@@ -1,5 +1,5 @@
 //! Artifacts on record: everything beside the exchanges that must not change silently (format,
-//! section 3).
+//! section 4).
 //!
 //! A later state of something is a new artifact with the same id and another kind; the rows never
 //! change.
@@ -164,7 +164,11 @@ pub(in crate::recorder) fn put(
         }
     };
     let content_policy = settle(transaction, new.now)?;
-    let value = |field| content_policy.field(new.kind, field).value();
+    let has_text = content_policy.commits_to_text(new.kind);
+    let value = |field| match field {
+        ArtifactField::Text(_) if !has_text => Value::Null,
+        other => ArtifactField::value(other),
+    };
     let content: Map<String, Value> = new
         .content
         .into_iter()

@@ -1,13 +1,6 @@
-//! What is kept of texts (`[store]`), and how the ledger says so.
-//!
-//! ```text
-//! content_policy    {"content":"none"|"sanitized","openings":true|false}      an artifact outside of any session
-//! ```
-//! One stands before the first record under another policy than the one in force; without one,
-//! texts are kept. Where none are kept there are commitments in their place: what is left can be
-//! checked, and opened by whoever has the text and, with `openings`, this home's salts.
+//! Putting on record what is kept of texts (`[store]`): one artifact stands before the first record
+//! under another policy than the one in force.
 
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -16,94 +9,15 @@ use crate::keys::os_random;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
+pub use crate::record::ledger::content_policy::{CONTENT_POLICY, ContentPolicy};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
-use crate::record::ledger::item::ItemKind;
-use crate::record::ledger::params::Params;
 use crate::record::time::Seconds;
 use crate::store::ReadStore;
 
-use super::artifacts::ArtifactField;
 use super::settings::{SettingsInForce, settle_settings};
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::LedgerTransaction;
-
-/// The kind of the artifact that says what is kept from its line on.
-pub const CONTENT_POLICY: &str = "content_policy";
-
-/// What is kept of texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContentPolicy {
-    /// All, with secrets removed.
-    Sanitized,
-    /// None: hashes and commitments.
-    Nothing {
-        /// Whether salts are kept, so that somebody who has a text can show that it is the one on
-        /// record.
-        openings: bool,
-    },
-}
-
-impl ContentPolicy {
-    fn content(self) -> serde_json::Value {
-        match self {
-            ContentPolicy::Sanitized => json!({"content": "sanitized", "openings": true}),
-            ContentPolicy::Nothing { openings } => json!({"content": "none", "openings": openings}),
-        }
-    }
-
-    fn read(document: &str) -> Option<ContentPolicy> {
-        let document: ArtifactDoc = canon::parse(document.as_bytes()).ok()?;
-        let openings = document.content["openings"].as_bool()?;
-        match document.content["content"].as_str()? {
-            "sanitized" => Some(ContentPolicy::Sanitized),
-            "none" => Some(ContentPolicy::Nothing { openings }),
-            _ => None,
-        }
-    }
-
-    /// Whether texts are kept.
-    pub fn keeps_text(self) -> bool {
-        self == ContentPolicy::Sanitized
-    }
-
-    /// Whether salts are kept, and digests from which a short text could be guessed.
-    pub fn keeps_openings(self) -> bool {
-        self != ContentPolicy::Nothing { openings: false }
-    }
-
-    /// What is stored of a call's settings: without texts, if none are kept.
-    pub fn params(self, params: &Params) -> Params {
-        if self.keeps_text() {
-            params.clone()
-        } else {
-            Params {
-                expect: None,
-                ..params.clone().without_content()
-            }
-        }
-    }
-
-    /// What is committed to in an artifact of a kind. What a person puts on record for continuity
-    /// is its text, and is committed to as it is; of the others the states and codes are kept, and
-    /// what somebody wrote is left out.
-    pub(in crate::recorder) fn field(self, kind: &str, field: ArtifactField) -> ArtifactField {
-        match field {
-            ArtifactField::Text(_) if !self.keeps_text() && !is_text(kind) => ArtifactField::Null,
-            other => other,
-        }
-    }
-
-    /// Whether the document of an artifact of this kind is stored.
-    pub(in crate::recorder) fn keeps_document(self, kind: &str) -> bool {
-        self.keeps_text() || !is_text(kind)
-    }
-}
-
-/// Whether artifacts of this kind are there for their text: facts, notes, decisions, intents.
-pub(in crate::recorder) fn is_text(kind: &str) -> bool {
-    kind.parse::<ItemKind>().is_ok()
-}
 
 /// What this writer was told, and randomness of its own.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! DriftWatch events on record: a row and a line each (AEGIS 9.3; format, section 3).
+//! DriftWatch events on record: a row and a line each (AEGIS 9.3; format, section 4).
 
 use crate::govern::drift::Judgement;
 use crate::record::hash::Hash32;

@@ -1,5 +1,5 @@
 //! The commitments to the exchange document and to the trace of an exchange that is being written
-//! (format, section 7).
+//! (format, section 8).
 
 use crate::govern::kernel::Kernel;
 use crate::record::Exchange;

@@ -1,4 +1,4 @@
-//! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
+//! Writing prompts and their one outcome inside a ledger transaction (format, sections 3 to 8).
 
 use uuid::Uuid;
 
@@ -20,7 +20,8 @@ use crate::record::log::chain;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::store::{
-    DriftRow, ExchangeOutcome, ExchangeRow, MissingCommitments, OutcomeUpdate, SessionRow, TurnRow,
+    AssertionRow, DriftRow, ExchangeOutcome, ExchangeRow, MeasureRow, MissingCommitments,
+    OutcomeUpdate, SessionRow, TurnRow,
 };
 
 use super::actions;
@@ -31,7 +32,7 @@ use super::interaction::interaction;
 use super::references::ref_row;
 use super::sessions::take_anchor;
 use super::threads;
-use super::threads::TurnDecision;
+use super::threads::{QuestionContext, TurnDecision};
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
 use crate::recorder::in_flight::Prompts;
@@ -204,7 +205,14 @@ fn ask(
         ..asked.decided
     };
     let text = asked.content_policy.keeps_text().then_some(asked.text);
-    threads::asked(transaction, session, &row, text, &decided, prompt.line)?;
+    let question = QuestionContext {
+        session,
+        row: &row,
+        text,
+        decided: &decided,
+        line: prompt.line,
+    };
+    threads::record_question(transaction, &question)?;
     session.prompts = prompt.seq;
     session.last_at = prompt.line.time;
     let ids = TurnIds {
@@ -451,32 +459,14 @@ fn no_answer(
     } = *ending;
     let answered_at = transaction.line_time(now)?;
     // There is no answer to commit to, and no line: a `drift` line names an answered prompt
-    // (format, section 3).
+    // (format, section 4).
     let drift = judgement
         .map(|found| drift_rows(session, row, found, Hash32::ZERO, answered_at))
         .unwrap_or_default();
     let checks = judgement
         .map(|found| assertion_rows(session, row, found, answered_at))
         .unwrap_or_default();
-    let mut update = OutcomeUpdate {
-        outcome,
-        reason: Some(reason.to_owned()),
-        turn_aurora: None,
-        response_hash: None,
-        validator_summary: judgement.map(Judgement::summary_json),
-        refusal: None,
-        answered_at,
-        prompt_tokens: None,
-        completion_tokens: None,
-        cost: None,
-        response_commitment: None,
-        exchange_commitment: Hash32::ZERO,
-        chain_entry: None,
-        aurora_text: None,
-        reply: None,
-        reply_commitment: None,
-        outcome_line: transaction.head.lines,
-    };
+    let mut update = update_without_answer(ending, answered_at, transaction.head.lines);
     let judged = JudgedRows {
         texts: None,
         drift: &drift,
@@ -510,6 +500,34 @@ fn no_answer(
     put_judgement(transaction, &drift, &checks)?;
     session.last_at = line.time;
     Ok((exchange, line))
+}
+
+/// The outcome of a prompt without an answer, without the commitment to the exchange document, which
+/// is made from it.
+fn update_without_answer(
+    ending: &PromptEnding<'_>,
+    answered_at: Seconds,
+    outcome_line: u64,
+) -> OutcomeUpdate {
+    OutcomeUpdate {
+        outcome: ending.outcome,
+        reason: Some(ending.reason.to_owned()),
+        turn_aurora: None,
+        response_hash: None,
+        validator_summary: ending.judgement.map(Judgement::summary_json),
+        refusal: None,
+        answered_at,
+        prompt_tokens: None,
+        completion_tokens: None,
+        cost: None,
+        response_commitment: None,
+        exchange_commitment: Hash32::ZERO,
+        chain_entry: None,
+        aurora_text: None,
+        reply: None,
+        reply_commitment: None,
+        outcome_line,
+    }
 }
 
 /// An answer with what its rows are made from.
@@ -560,6 +578,38 @@ impl AnswerEntry<'_> {
         }
     }
 
+    /// All of its rows, with the commitment to the exchange document; nothing of them is written.
+    fn rows(
+        &self,
+        transaction: &LedgerTransaction<'_>,
+        session: &SessionRow,
+        beside: Option<String>,
+    ) -> Result<AnswerRows, RecorderError> {
+        let (judgement, salt) = (&self.judged.judgement, &self.prompt.salt);
+        let drift = drift_rows(session, self.row, judgement, self.response_hash, self.time);
+        let checks = assertion_rows(session, self.row, judgement, self.time);
+        let mut update = self.update(beside, transaction.head.lines);
+        let outcome = JudgedRows {
+            texts: Some(ExchangeTexts {
+                aurora: self.stored,
+                compiled: self.prompt.compiled.canonical(),
+            }),
+            drift: &drift,
+            checks: &checks,
+            steps: Some(TurnSteps::answered(self.prompt, self.judged)),
+        };
+        let (exchange, measures) =
+            exchange_hash(transaction, session, (self.row, salt), &update, outcome)?;
+        update.exchange_commitment = exchange;
+        Ok(AnswerRows {
+            update,
+            turn: self.turn(session, &drift),
+            drift,
+            checks,
+            measures,
+        })
+    }
+
     /// The model's turn.
     fn turn(&self, session: &SessionRow, drift: &[DriftRow]) -> TurnRow {
         let content_policy = self.prompt.content_policy;
@@ -578,6 +628,15 @@ impl AnswerEntry<'_> {
     }
 }
 
+/// What is stored of an answer.
+struct AnswerRows {
+    update: OutcomeUpdate,
+    turn: TurnRow,
+    drift: Vec<DriftRow>,
+    checks: Vec<AssertionRow>,
+    measures: Option<MeasureRow>,
+}
+
 /// Records an answer: turn, outcome, `response` line, drift lines, interaction commit, and the acts
 /// it proposes.
 pub fn answer(
@@ -594,26 +653,23 @@ pub fn answer(
         .ok_or(RecorderError::NotOpen {
             session: session.id,
         })?;
-    let (salt, scheme) = (&prompt.salt, transaction.genesis.commitments);
+    let scheme = transaction.genesis.commitments;
     let time = transaction.line_time(now)?;
     let again = number(transaction, session.uuid, judged)?;
     if let Some(again) = &again {
         acts = proposed(again.text.clean.as_str());
     }
     let stored_reply = again.as_ref().unwrap_or(&judged.stored);
-    let redaction = &stored_reply.text;
     let beside = stored_reply.beside.as_ref().map(ReplyDoc::canonical);
     let beside = beside.transpose().map_err(unrecordable("the reply"))?;
-    let response_hash = commit(scheme, salt, Role::Response, judged.text.as_bytes());
-    let stored = redaction.clean.as_str();
-    let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
-    let checks = assertion_rows(&session, &row, &judged.judgement, time);
+    let response_hash = commit(scheme, &prompt.salt, Role::Response, judged.text.as_bytes());
     let chain_entry = chain::chain_entry(
         session.chain_head,
         row.prompt_commitment,
         response_hash,
         time,
     );
+    let stored = stored_reply.text.clean.as_str();
     let entry = AnswerEntry {
         prompt,
         row: &row,
@@ -625,46 +681,29 @@ pub fn answer(
         chain_entry,
         turn_aurora: row_id("turn_aurora", session.id, row.seq),
     };
-    let mut update = entry.update(beside, transaction.head.lines);
-    threads::answered(
-        transaction,
-        &row,
-        entry.turn_aurora,
-        prompt.content_policy.keeps_text().then_some(stored),
-        time,
-    )?;
-    let outcome = JudgedRows {
-        texts: Some(ExchangeTexts {
-            aurora: stored,
-            compiled: prompt.compiled.canonical(),
-        }),
-        drift: &drift,
-        checks: &checks,
-        steps: Some(TurnSteps::answered(prompt, judged)),
-    };
-    let (exchange, measures) =
-        exchange_hash(transaction, &session, (&row, salt), &update, outcome)?;
-    update.exchange_commitment = exchange;
-    transaction.tx.put(&entry.turn(&session, &drift))?;
+    let kept = prompt.content_policy.keeps_text().then_some(stored);
+    threads::answered(transaction, &row, entry.turn_aurora, kept, time)?;
+    let rows = entry.rows(transaction, &session, beside)?;
+    transaction.tx.put(&rows.turn)?;
     let (line, commit) = interaction(
         transaction,
         &mut session,
         &row,
-        &update,
+        &rows.update,
         judged,
         chain_entry,
     )?;
-    transaction.tx.put_outcome(row.exchange_id, &update)?;
-    transaction.tx.put_all(measures.as_slice())?;
-    put_judgement(transaction, &drift, &checks)?;
-    let drift_ids = drift_lines(transaction, &session, &drift, row.seq, time)?;
+    transaction.tx.put_outcome(row.exchange_id, &rows.update)?;
+    transaction.tx.put_all(rows.measures.as_slice())?;
+    put_judgement(transaction, &rows.drift, &rows.checks)?;
+    let drift_ids = drift_lines(transaction, &session, &rows.drift, row.seq, time)?;
     transaction.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();
     let actions = actions::record(transaction, &prompt.ids, "reply", &acts, &mut salts, now)?;
     Ok(AnswerDetails {
         ids: prompt.ids.clone(),
         response_hash,
-        exchange_hash: update.exchange_commitment,
+        exchange_hash: rows.update.exchange_commitment,
         chain_entry,
         response_line: line.hash,
         commit,

@@ -1,5 +1,5 @@
 //! An answered prompt in log and ledger: the `response` line and the interaction's commit (format,
-//! sections 4 to 7).
+//! sections 5 to 8).
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, Subject, branch_ref, hash_file};

@@ -1,4 +1,4 @@
-//! Key rotation: one signing key gives way to the next (format, section 5).
+//! Key rotation: one signing key gives way to the next (format, section 6).
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, MAIN, Subject};

@@ -1,7 +1,7 @@
-//! Opening, anchoring and closing a session inside a draft (format, sections 3 to 5).
+//! Opening, anchoring and closing a session inside a ledger transaction (format, sections 4 to 6).
 
 use crate::ledger::Oid;
-use crate::record::bitcoin::block::Anchor;
+use crate::record::bitcoin::block::{Anchor, Block};
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, MAIN, Subject, branch_ref};
 use crate::record::ledger::documents::{Close, Format, SessionDoc};
@@ -41,9 +41,7 @@ impl SessionTerms {
     /// Whether a session runs under these terms.
     pub fn fit(&self, session: &SessionRow) -> bool {
         session.auth_key_hash == self.auth_key_hash
-            && session.kernel_hash == self.kernel_hash
-            && session.model == self.model
-            && session.host_role == self.host_role
+            && session.runs_under(self.kernel_hash, &self.model, &self.host_role)
     }
 }
 
@@ -77,56 +75,17 @@ pub fn open(
     let time = transaction.line_time(now)?;
     blocks::check(transaction, anchor, time)?;
     settle_settings(transaction, now)?;
-    let (prev_log, block) = (transaction.head.hash, &anchor.block);
-    let (height, branch) = (block.height, block.branch());
-    let id = chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log);
-    let doc = SessionDoc {
-        auth_key_hash: terms.auth_key_hash,
-        block: block.clone(),
-        branch: branch.clone(),
-        format: Format,
-        host_role: terms.host_role.clone(),
-        kernel_hash: terms.kernel_hash,
-        model: terms.model.clone(),
-        opened_at: time,
-        phase: terms.phase.clone(),
-        prev_log,
-        session_id: id,
-        tier: terms.tier,
-    };
+    let doc = session_document(terms, &anchor.block, transaction.head.hash, time);
     let (bytes, record) = document("session.json", &doc)?;
-    let reference = branch_ref(&branch);
+    let (id, reference) = (doc.session_id, branch_ref(&doc.branch));
     let tip = transaction.tip(&reference)?;
     let parents = start_parents(transaction, tip.as_ref().map(|row| row.n), &reference)?;
-    let start = Event::SessionStart {
-        btc: height,
-        branch: branch.clone(),
-        block: block.hash,
-        auth: terms.auth_key_hash,
-        record,
-    };
-    let line = transaction.line_at(time, height, Some(id), start)?;
-    let common = SessionLine {
-        time,
-        height,
-        session: id,
-    };
-    branch_line(transaction, common, &branch, tip.is_some())?;
-    let last = transaction.line_at(
-        time,
-        height,
-        Some(id),
-        Event::AuthOk {
-            auth: terms.auth_key_hash.short16(),
-        },
-    )?;
+    let (line, last) = start_lines(transaction, &doc, record, tip.is_some())?;
     let mut files = EntryFiles::from([("session.json", bytes)]);
-    if let Some(header) = anchor.header {
-        files.insert("btc_header", format!("{header}\n").into_bytes());
-    }
+    put_header(&mut files, anchor);
     let subject = Subject::SessionStart {
         session: id,
-        height,
+        height: doc.block.height,
     };
     let new = NewCommit {
         subject,
@@ -139,7 +98,7 @@ pub fn open(
         tree_of: None,
     };
     transaction.commit(CommitKind::SessionStart, new)?;
-    transaction.head.last_branch = Some(branch.clone());
+    transaction.head.last_branch = Some(doc.branch.clone());
     let row = SessionRow {
         uuid: row_id("session", id, 0),
         id,
@@ -151,7 +110,7 @@ pub fn open(
         host_role: terms.host_role.clone(),
         model: terms.model.clone(),
         auth_key_hash: terms.auth_key_hash,
-        branch,
+        branch: doc.branch,
         anchor: anchor.clone(),
         prompts: 0,
         interactions: 0,
@@ -165,6 +124,66 @@ pub fn open(
     transaction.tx.put_block(anchor)?;
     transaction.tx.put(&row)?;
     Ok(row)
+}
+
+/// What is said of a session that starts on this block, behind the log's line `prev_log`.
+fn session_document(
+    terms: &SessionTerms,
+    block: &Block,
+    prev_log: Hash32,
+    opened_at: Seconds,
+) -> SessionDoc {
+    SessionDoc {
+        auth_key_hash: terms.auth_key_hash,
+        block: block.clone(),
+        branch: block.branch(),
+        format: Format,
+        host_role: terms.host_role.clone(),
+        kernel_hash: terms.kernel_hash,
+        model: terms.model.clone(),
+        opened_at,
+        phase: terms.phase.clone(),
+        prev_log,
+        session_id: chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log),
+        tier: terms.tier,
+    }
+}
+
+/// The lines of a session start: the first, which its commit belongs to, and the last.
+fn start_lines(
+    transaction: &mut LedgerTransaction<'_>,
+    doc: &SessionDoc,
+    record: Hash32,
+    is_on_a_known_branch: bool,
+) -> Result<(NewLine, NewLine), RecorderError> {
+    let start = Event::SessionStart {
+        btc: doc.block.height,
+        branch: doc.branch.clone(),
+        block: doc.block.hash,
+        auth: doc.auth_key_hash,
+        record,
+    };
+    let known = Event::AuthOk {
+        auth: doc.auth_key_hash.short16(),
+    };
+    let last = transaction.head.last_branch.clone();
+    let branch = branch_event(last, &doc.branch, is_on_a_known_branch);
+    let mut write = |event| {
+        let session = Some(doc.session_id);
+        transaction.line_at(doc.opened_at, doc.block.height, session, event)
+    };
+    let first = write(start)?;
+    if let Some(event) = branch {
+        write(event)?;
+    }
+    Ok((first, write(known)?))
+}
+
+/// The block's header as a file of a commit, where there is one.
+fn put_header(files: &mut EntryFiles, anchor: &Anchor) {
+    if let Some(header) = anchor.header {
+        files.insert("btc_header", format!("{header}\n").into_bytes());
+    }
 }
 
 /// `[branch tip, or main if the branch is new; then main's tip unless it is the first parent or an
@@ -205,34 +224,18 @@ fn last_start(
         .last_of_kind(reference, CommitKind::SessionStart)?)
 }
 
-/// What every line of a session that is being opened has.
-struct SessionLine {
-    time: Seconds,
-    /// Height of the block that the session starts on.
-    height: u32,
-    session: Hash32,
-}
-
-/// `branch_create` or `branch_switch`, right after `session_start`.
-fn branch_line(
-    transaction: &mut LedgerTransaction<'_>,
-    line: SessionLine,
-    branch: &str,
-    exists: bool,
-) -> Result<(), RecorderError> {
-    let event = match transaction.head.last_branch.clone() {
-        _ if !exists => Event::BranchCreate {
-            branch: branch.to_owned(),
-        },
-        Some(last) if last != branch => Event::BranchSwitch {
+/// `branch_create` or `branch_switch`, right after `session_start`; none on the branch of the session
+/// before.
+fn branch_event(last: Option<String>, branch: &str, exists: bool) -> Option<Event> {
+    let branch = branch.to_owned();
+    match last {
+        _ if !exists => Some(Event::BranchCreate { branch }),
+        Some(last) if last != branch => Some(Event::BranchSwitch {
             from: last,
-            to: branch.to_owned(),
-        },
-        _ => return Ok(()),
-    };
-    transaction
-        .line_at(line.time, line.height, Some(line.session), event)
-        .map(|_| ())
+            to: branch,
+        }),
+        _ => None,
+    }
 }
 
 /// Logs `btc_anchor` when the block is higher than the session's last; the row is changed, not yet
@@ -315,14 +318,14 @@ pub fn close(
         record,
     };
     let line = transaction.line_at(time, btc, Some(session.id), event)?;
-    let commit = end_commits(
-        transaction,
-        &session,
-        &anchor,
-        (bytes, record),
-        close_hash,
+    let parts = SessionEndParts {
+        anchor: &anchor,
+        document: bytes,
+        record,
+        close: close_hash,
         line,
-    )?;
+    };
+    let commit = end_commits(transaction, &session, parts)?;
     transaction.tx.put_block(&anchor)?;
     session.anchor = anchor;
     session.ended_at = Some(time);
@@ -337,23 +340,37 @@ pub fn close(
     })
 }
 
+/// What the commits of a session's end are made from.
+struct SessionEndParts<'a> {
+    anchor: &'a Anchor,
+    /// The bytes of `close.json`.
+    document: Vec<u8>,
+    /// Their hash.
+    record: Hash32,
+    /// The session's close hash.
+    close: Hash32,
+    line: NewLine,
+}
+
 /// The session end on its branch, and the close on `main` with the same tree.
 fn end_commits(
     transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
-    anchor: &Anchor,
-    (bytes, record): (Vec<u8>, Hash32),
-    close: Hash32,
-    line: NewLine,
+    parts: SessionEndParts<'_>,
 ) -> Result<Oid, RecorderError> {
+    let SessionEndParts {
+        anchor,
+        document,
+        record,
+        close,
+        line,
+    } = parts;
     let segment = Some(transaction.take_segment());
     let mut files = EntryFiles::from([
         ("checkpoint", transaction.tree_head()?.into_bytes()),
-        ("close.json", bytes),
+        ("close.json", document),
     ]);
-    if let Some(header) = anchor.header {
-        files.insert("btc_header", format!("{header}\n").into_bytes());
-    }
+    put_header(&mut files, anchor);
     let reference = branch_ref(&session.branch);
     let tip = transaction.tip(&reference)?.ok_or(RecorderError::NotOpen {
         session: session.id,

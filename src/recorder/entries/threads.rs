@@ -93,98 +93,128 @@ fn normative(
     }
 }
 
+/// A question on record, with what was decided about it.
+pub struct QuestionContext<'a> {
+    /// The session that it is asked in.
+    pub session: &'a SessionRow,
+    /// Its exchange.
+    pub row: &'a ExchangeRow,
+    /// The stored text; none where texts are not kept: then no digest that is made from it is, either.
+    pub text: Option<&'a str>,
+    /// What was decided, and on what.
+    pub decided: &'a TurnDecision<'a>,
+    /// The prompt's line.
+    pub line: NewLine,
+}
+
+impl QuestionContext<'_> {
+    fn thread(&self) -> Uuid {
+        self.decided.context.thread()
+    }
+
+    fn context_digest(&self) -> Result<Option<NamedHash>, RecorderError> {
+        match self.text {
+            Some(text) => self
+                .decided
+                .context
+                .digest(self.row.exchange_id, text)
+                .map_err(digesting),
+            None => Ok(None),
+        }
+    }
+
+    /// Where it stands in its thread, and what it was decided on.
+    fn turn_row(&self, context_digest: Option<NamedHash>) -> Result<ThreadTurnRow, RecorderError> {
+        let (decided, context) = (self.decided, self.decided.context);
+        let declared = context.declared().iter().map(|one| one.ref_id.as_str());
+        let prompt_digest = decided.prompt_digest.filter(|_| self.text.is_some());
+        Ok(ThreadTurnRow {
+            turn: self.row.exchange_id,
+            thread: self.thread(),
+            parent: context.parent(),
+            intent_type: CHAT_MESSAGE.to_owned(),
+            config_digest: context.config().digest().0,
+            declared: canon::print(&declared.collect::<Vec<_>>()).map_err(printing)?,
+            transformations: canon::print(&context.transformations()).map_err(printing)?,
+            inputs: canon::print(&decided.counts).map_err(printing)?,
+            reasons: canon::print(&decided.reasons).map_err(printing)?,
+            context_digest: context_digest.map(|digest| digest.0),
+            prompt_digest: prompt_digest.map(|digest| digest.0),
+        })
+    }
+
+    fn position(&self, index: u64, event: Uuid) -> EventPosition {
+        EventPosition {
+            index,
+            id: event.to_string(),
+            turn_id: self.row.exchange_id.to_string(),
+            thread_id: self.thread().to_string(),
+        }
+    }
+
+    /// An event of this turn, without what only its kind has.
+    fn event_row(&self, index: u64, event: Uuid, kind: EventKind) -> EventRow {
+        EventRow {
+            event,
+            thread: self.thread(),
+            index,
+            kind,
+            turn: self.row.exchange_id,
+            line: self.line.n,
+            created_at: self.line.time,
+            bytes: None,
+            digest: None,
+        }
+    }
+
+    fn intent_row(&self, index: u64) -> Result<EventRow, RecorderError> {
+        let event = self.row.turn_user;
+        let payload = |text: &str| IntentPayload::new(self.position(index, event), text.to_owned());
+        let intent = self.text.map(payload).transpose().map_err(digesting)?;
+        let bytes = |text| u64::try_from(unnumbered(text).len()).ok();
+        Ok(EventRow {
+            bytes: self.text.and_then(bytes),
+            digest: intent.and_then(|it| it.digest()).map(|digest| digest.0),
+            ..self.event_row(index, event, EventKind::Intent)
+        })
+    }
+
+    fn decision_row(
+        &self,
+        index: u64,
+        context_digest: Option<NamedHash>,
+    ) -> Result<EventRow, RecorderError> {
+        let event = row_id("decision", self.session.id, self.row.seq);
+        let normative = normative(self.decided, self.session.kernel_hash, context_digest);
+        let payload = |_| DecisionPayload::new(self.position(index, event), &normative);
+        let decision = self.text.map(payload).transpose().map_err(digesting)?;
+        Ok(EventRow {
+            digest: decision.and_then(|it| it.digest()).map(|digest| digest.0),
+            ..self.event_row(index, event, EventKind::Decision)
+        })
+    }
+}
+
 /// Writes the turn's context, its INTENT and its DECISION.
-///
-/// `text` is the stored one; none where texts are not kept: then no digest that is made from it is,
-/// either.
-pub fn asked(
+pub fn record_question(
     transaction: &mut LedgerTransaction<'_>,
-    session: &SessionRow,
-    row: &ExchangeRow,
-    text: Option<&str>,
-    decided: &TurnDecision<'_>,
-    line: NewLine,
+    question: &QuestionContext<'_>,
 ) -> Result<(), RecorderError> {
-    let context = decided.context;
-    let thread = context.thread();
-    begin_if_default(transaction, session, thread, line.time)?;
+    let (context, thread) = (question.decided.context, question.thread());
+    begin_if_default(transaction, question.session, thread, question.line.time)?;
     transaction.tx.remember(&ConfigRow {
         digest: context.config().digest().0,
         document: context.config().document().to_string(),
     })?;
-    let turn = row.exchange_id;
-    let context_digest = match text {
-        Some(text) => context.digest(turn, text).map_err(digesting)?,
-        None => None,
-    };
-    let declared: Vec<&str> = context
-        .declared()
-        .iter()
-        .map(|one| one.ref_id.as_str())
-        .collect();
-    transaction.tx.put(&ThreadTurnRow {
-        turn,
-        thread,
-        parent: context.parent(),
-        intent_type: CHAT_MESSAGE.to_owned(),
-        config_digest: context.config().digest().0,
-        declared: canon::print(&declared).map_err(printing)?,
-        transformations: canon::print(&context.transformations()).map_err(printing)?,
-        inputs: canon::print(&decided.counts).map_err(printing)?,
-        reasons: canon::print(&decided.reasons).map_err(printing)?,
-        context_digest: context_digest.map(|digest| digest.0),
-        prompt_digest: decided
-            .prompt_digest
-            .filter(|_| text.is_some())
-            .map(|digest| digest.0),
-    })?;
+    let context_digest = question.context_digest()?;
+    transaction.tx.put(&question.turn_row(context_digest)?)?;
     let index = transaction.tx.next_index(thread)?;
-    let place = |offset, event: Uuid| EventPosition {
-        index: index + offset,
-        id: event.to_string(),
-        turn_id: turn.to_string(),
-        thread_id: thread.to_string(),
-    };
-    let intent = text
-        .map(|text| IntentPayload::new(place(0, row.turn_user), text.to_owned()))
-        .transpose()
-        .map_err(digesting)?;
-    let id = row_id("decision", session.id, row.seq);
-    let normative = normative(decided, session.kernel_hash, context_digest);
-    let decision = text
-        .map(|_| DecisionPayload::new(place(1, id), &normative))
-        .transpose()
-        .map_err(digesting)?;
-    let bytes = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
-    let event = |offset, event, kind, bytes, digest: Option<NamedHash>| EventRow {
-        event,
-        thread,
-        index: index + offset,
-        kind,
-        turn,
-        line: line.n,
-        created_at: line.time,
-        bytes,
-        digest: digest.map(|digest| digest.0),
-    };
     transaction.tx.put_all(&[
-        event(
-            0,
-            row.turn_user,
-            EventKind::Intent,
-            bytes,
-            intent.and_then(|i| i.digest()),
-        ),
-        event(
-            1,
-            id,
-            EventKind::Decision,
-            None,
-            decision.and_then(|d| d.digest()),
-        ),
+        question.intent_row(index)?,
+        question.decision_row(index + 1, context_digest)?,
     ])?;
-    transaction.tx.conversation_asked(thread, line.n)?;
-    refer(transaction, turn, context)
+    transaction.tx.conversation_asked(thread, question.line.n)?;
+    refer(transaction, question.row.exchange_id, context)
 }
 
 /// Writes what the declared references stand for.

@@ -1,5 +1,5 @@
 //! Every commit against its line, its tree, its message, its parents and its key (format, sections
-//! 5 and 11.2).
+//! 6 and 12 step 2).
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,5 +1,5 @@
 //! The document and small files of each commit, against the line that it belongs to (format,
-//! sections 5 and 6).
+//! sections 6 and 7).
 
 use std::fmt::Display;
 

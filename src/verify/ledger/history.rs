@@ -1,5 +1,5 @@
 //! The shape of a ledger's history: which refs there are, which commits, and which branch each
-//! stands on (format, sections 1, 5 and 11.2).
+//! stands on (format, sections 2, 6 and 12 step 2).
 //!
 //! ```text
 //! main      genesis ── close ── checkpoint ── close        first parents of refs/heads/main

@@ -1,4 +1,4 @@
-//! Which signing key is in force where, and what has to be there for it (format, section 5).
+//! Which signing key is in force where, and what has to be there for it (format, section 6).
 
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;

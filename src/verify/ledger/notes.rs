@@ -1,5 +1,5 @@
 //! The notes refs: unsigned, so only their objects and what they are attached to are checked here
-//! (format, section 1).
+//! (format, section 2).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The refs of a ledger (format, section 1).
+//! The refs of a ledger (format, section 2).
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ pub(crate) fn main_tip(repository: &Repository) -> Result<Option<Oid>, OpenError
 }
 
 impl BranchTips {
-    /// The refs of section 1, none of them symbolic; others are counted and not followed.
+    /// The refs of section 2, none of them symbolic; others are counted and not followed.
     pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
         let refs = repository.refs()?;
         let plain = is_plain(repository, &refs);

@@ -1,4 +1,4 @@
-//! Lines with `record:` and the commits that belong to them (format, sections 1, 5 and 11.4).
+//! Lines with `record:` and the commits that belong to them (format, sections 2, 6 and 12 step 4).
 //!
 //! A line without its commit is inconsistent, but for the last transaction: a writer appends its
 //! lines before it makes its commits known again after a crash, and completes it before anything

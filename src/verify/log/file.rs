@@ -1,4 +1,4 @@
-//! A log file beside the segments that `main` holds (format, sections 5 and 11.4).
+//! A log file beside the segments that `main` holds (format, sections 6 and 12 step 4).
 //!
 //! The file starts with the segments and goes on where they end. A file that is a mere prefix of
 //! them, or whose last line is torn, is incomplete; any other difference is inconsistent. After a

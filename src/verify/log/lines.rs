@@ -1,5 +1,5 @@
 //! The log as the checks need it: every line taken once, in order, with what commits are compared
-//! to (format, sections 3 and 11.4).
+//! to (format, sections 4 and 12 step 4).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,5 +1,5 @@
 //! A ledger that a writer adds to while it is looked at: what is newer than the tree head that was
-//! read first is left out (format, section 1).
+//! read first is left out (format, section 2).
 //!
 //! A writer has moved refs and appended lines before it puts the next tree head beside the log. So
 //! everything that the one that was read first covers is there, and what it does not cover is

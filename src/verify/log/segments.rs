@@ -1,5 +1,5 @@
 //! The log out of `main`'s segments and the file behind them, and the tree heads over it
-//! (format, sections 5, 9 and 11.4).
+//! (format, sections 6, 10 and 12 step 4).
 
 use std::collections::HashSet;
 

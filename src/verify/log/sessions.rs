@@ -1,4 +1,4 @@
-//! Each session's own chain: id, every chain entry, close hash (format, sections 4 and 11.3).
+//! Each session's own chain: id, every chain entry, close hash (format, sections 5 and 12 step 3).
 
 use std::collections::{HashMap, HashSet};
 

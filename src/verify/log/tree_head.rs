@@ -1,5 +1,5 @@
 //! The tree head beside the log, `audit.checkpoint`, and which lines somebody signed (format,
-//! sections 1, 9 and 11.5).
+//! sections 2, 10 and 12 step 5).
 //!
 //! A line behind the last segment is signed when a commit names it or a later one, or when this
 //! tree head is over it. The others are signed by nobody: anybody can write them, so they are

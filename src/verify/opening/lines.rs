@@ -31,6 +31,14 @@ impl<'a> OpeningCheck<'a> {
     /// Reads the lines, and gives to each its document: there are exactly those that lines name, in
     /// their order.
     pub(super) fn lines(&mut self) -> Vec<OpeningEntry<'a>> {
+        let mut lines = self.read_lines();
+        self.give_documents(&mut lines);
+        self.genesis(&lines);
+        lines
+    }
+
+    /// The lines that can be read, in the order of the file.
+    fn read_lines(&mut self) -> Vec<OpeningEntry<'a>> {
         let (file, mut lines) = (self.file, Vec::new());
         let mut before: Option<(u64, Option<Hash32>)> = None;
         for entry in &file.lines {
@@ -71,8 +79,14 @@ impl<'a> OpeningCheck<'a> {
             }
             before = Some((entry.index, hash));
         }
+        lines
+    }
+
+    /// Gives to each line the document that its `record:` names.
+    fn give_documents(&mut self, lines: &mut [OpeningEntry<'a>]) {
+        let file = self.file;
         let mut documents = file.documents.iter();
-        for shown in &mut lines {
+        for shown in lines {
             let Some(named) = shown.line.event.record() else {
                 continue;
             };
@@ -113,8 +127,6 @@ impl<'a> OpeningCheck<'a> {
                 more.name(),
             );
         }
-        self.genesis(&lines);
-        lines
     }
 
     /// The first line is the ledger's first.

@@ -1,5 +1,5 @@
-//! The blocks that sessions start and end on, and those of the database (format, sections 4, 8,
-//! 11.5 and 11.6).
+//! The blocks that sessions start and end on, and those of the database (format, sections 5, 9,
+//! 12 steps 5 and 6).
 
 use std::collections::BTreeMap;
 

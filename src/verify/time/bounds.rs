@@ -1,4 +1,4 @@
-//! Between which blocks a session, and the whole ledger, came to be (format, section 11).
+//! Between which blocks a session, and the whole ledger, came to be (format, section 12).
 
 use crate::ledger::Oid;
 use crate::record::bitcoin::block::Network;
@@ -301,50 +301,60 @@ impl Checker<'_> {
         if count > 0 {
             return QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding"));
         }
-        let not_checked = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
         let pending = match self.proofs.pending {
             0 => String::new(),
-            n => format!(
-                "; {} for a block",
-                if n == 1 {
-                    "1 proof waits".to_owned()
-                } else {
-                    format!("{n} proofs wait")
-                }
-            ),
+            1 => "; 1 proof waits for a block".to_owned(),
+            n => format!("; {n} proofs wait for a block"),
         };
-        let through = self.not_after_line();
-        if through > 0 {
-            let answer = if through >= self.log.lines.state.count() {
-                QuestionAnswer::Yes
-            } else {
-                QuestionAnswer::Partly
-            };
-            let mut reasons = Vec::new();
-            if let Some(last) = self.proofs.attested.last() {
-                let lowest = self.attested(last.line).unwrap_or(last);
-                let (proofs, line) = (counted(bounds.proofs, "proof"), last.line);
-                reasons.push(format!(
-                    "{proofs}; lines up to {line} were there before block {} ({})",
-                    lowest.height, lowest.time
-                ));
+        match self.not_after_line() {
+            0 => {
+                let why = self.why_not_after_unchecked(bounds, &pending);
+                QuestionVerdict::new(QuestionAnswer::NotChecked, why)
             }
-            if let Some((lines, time)) = self.outside.timed {
-                reasons.push(format!(
-                    "witnesses had seen {} by {time}",
-                    counted(lines, "line")
-                ));
-            }
-            return QuestionVerdict::new(
-                answer,
-                format!("through line {through}: {}{pending}", reasons.join("; ")),
-            );
+            through => self.not_after_through(through, bounds, &pending),
         }
+    }
+
+    /// The answer where a block, or witnesses, show the lines up to one to have been there.
+    fn not_after_through(
+        &self,
+        through: u64,
+        bounds: &LedgerBounds,
+        pending: &str,
+    ) -> QuestionVerdict {
+        let answer = if through >= self.log.lines.state.count() {
+            QuestionAnswer::Yes
+        } else {
+            QuestionAnswer::Partly
+        };
+        let mut reasons = Vec::new();
+        if let Some(last) = self.proofs.attested.last() {
+            let lowest = self.attested(last.line).unwrap_or(last);
+            let (proofs, line) = (counted(bounds.proofs, "proof"), last.line);
+            reasons.push(format!(
+                "{proofs}; lines up to {line} were there before block {} ({})",
+                lowest.height, lowest.time
+            ));
+        }
+        if let Some((lines, time)) = self.outside.timed {
+            reasons.push(format!(
+                "witnesses had seen {} by {time}",
+                counted(lines, "line")
+            ));
+        }
+        QuestionVerdict::new(
+            answer,
+            format!("through line {through}: {}{pending}", reasons.join("; ")),
+        )
+    }
+
+    /// Why nothing shows of any line that it was there.
+    fn why_not_after_unchecked(&self, bounds: &LedgerBounds, pending: &str) -> String {
         if self.proofs.cheap > 0 {
             let proofs = counted(self.proofs.cheap, "proof");
-            return not_checked(format!(
+            return format!(
                 "cheap work: {proofs} by a header that shows less than a sixteenth of what the built-in table ends with{pending}"
-            ));
+            );
         }
         if let Some(height) = self.proofs.unchecked.values().min() {
             let why = self
@@ -354,10 +364,10 @@ impl Checker<'_> {
                 .map(|fault| format!(" ({fault})"))
                 .unwrap_or_default();
             let proofs = counted(bounds.unchecked, "proof");
-            return not_checked(format!(
+            return format!(
                 "{proofs}, and no header of the blocks they name is at hand, the lowest {height}{why}: gently anchor \
                  sync, or a block source{pending}"
-            ));
+            );
         }
         let (part, older) = match self.start.is_saved() {
             true => (
@@ -368,17 +378,17 @@ impl Checker<'_> {
         };
         if self.proofs.pending > 0 {
             let waiting = pending.trim_start_matches("; ");
-            return not_checked(format!("{waiting} yet{older}"));
+            return format!("{waiting} yet{older}");
         }
         let plain = if self.history.plain && self.history.notes.is_empty() {
             "; a plain clone leaves out what its origin may have: git fetch origin '+refs/notes/*:refs/notes/*'"
         } else {
             ""
         };
-        not_checked(format!(
+        format!(
             "{part} carries no OpenTimestamps proof, and no tree head in it cosignatures that count for a \
              time{older}{plain}"
-        ))
+        )
     }
 
     /// The words on lines that no proof covers.

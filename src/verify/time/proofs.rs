@@ -1,5 +1,5 @@
 //! What others' blocks say: OpenTimestamps proofs of tree heads, and where the ledger's own blocks
-//! stand in Bitcoin's chain (format, sections 8 and 11.5).
+//! stand in Bitcoin's chain (format, sections 9 and 12 step 5).
 //!
 //! A proof's end must be the Merkle root of the block that it names; a header of it is asked for
 //! outside: one of a chain that was checked from built-in blocks on, or what block sources say.

@@ -1,5 +1,5 @@
 //! One history: tree heads that stand outside the log, and witnesses' cosignatures of them (format,
-//! sections 9 and 11.5).
+//! sections 10 and 12 step 5).
 //!
 //! A tree head outside is a note in `refs/notes/witness`, or one that somebody kept. Whoever signed
 //! it (the ledger, or a witness of the policy) has seen the log up to there: it must be this log.

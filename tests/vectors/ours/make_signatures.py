@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes signatures.json: signatures over SSHSIG data (namespace git, sha512), good ones and ones made to fool an equation.
 
-Plain affine arithmetic on the curve, by nobody's library. `holds` is the answer of the one predicate (format, section 5);
+Plain affine arithmetic on the curve, by nobody's library. `holds` is the answer of the one predicate (format, section 6);
 a test asks `ssh-keygen -Y verify` for its own, which may be laxer and never stricter.
 """
 

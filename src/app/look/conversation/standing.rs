@@ -94,8 +94,8 @@ pub fn begins_anew(
 /// The conversation that a question would go on with, if there is one.
 fn going_on(opened: &OpenHome, key: Hash32, model: &str) -> Result<Option<Uuid>, OpenHomeError> {
     let environment = opened.environment(model, &|_| ());
-    let (now, idle) = (environment.now(), environment.idle.as_secs());
-    let is_idle = |session: &SessionRow| now.since(session.last_at) >= idle;
+    let now = environment.now();
+    let is_idle = |session: &SessionRow| session.is_quiet(now, environment.idle);
     let fits = resumable(&opened.store, &environment.terms(key))?;
     let fits = fits.filter(|session| !is_idle(session));
     if let Some(session) = &fits

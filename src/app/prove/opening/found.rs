@@ -140,25 +140,12 @@ fn find_turn(
     };
     let scheme = opened.genesis.commitments;
     let text = match asked {
-        TurnText::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
-        TurnText::Response => {
-            let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-            turn.map(|id| store.turn(id))
-                .transpose()?
-                .flatten()
-                .and_then(|turn| turn.content)
+        TurnText::Exchange => {
+            let document = exchange_document(store, (scheme, salt), around, row)?;
+            let reason = |why| format!("the exchange document can't be put together again: {why}");
+            Some(document.or_else(|why| because(reason(why)))?)
         }
-        TurnText::Exchange => match exchange_document(store, (scheme, salt), around, row)? {
-            Ok(document) => Some(document),
-            Err(why) => {
-                return because(format!(
-                    "the exchange document can't be put together again: {why}"
-                ));
-            }
-        },
-        TurnText::Request | TurnText::Reply if row.not_kept.is_some() => None,
-        TurnText::Request => Some(request_text(row)?),
-        TurnText::Reply => Some(reply_text(row)?),
+        _ => stored_text(store, row, asked)?,
     };
     let Some(text) = text else {
         return because(why_gone(store, row)?);
@@ -179,19 +166,7 @@ fn find_turn(
     };
     let Some(opening) = with_key(unopened, scheme, salt) else {
         let is_changed = !show::changed(store, row)?.is_empty();
-        return because(match asked {
-            TurnText::Prompt => CHANGED_QUESTION,
-            TurnText::Response if is_changed => CHANGED_ANSWER,
-            TurnText::Exchange | TurnText::Request | TurnText::Reply if is_changed => CHANGED_ROWS,
-            TurnText::Response => {
-                "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
-                 here opens it. --role prompt and --role exchange can be opened"
-            }
-            TurnText::Exchange => {
-                "the exchange document does not give its commitment: something that stood before the model is erased"
-            }
-            TurnText::Request | TurnText::Reply => CHANGED_ROWS,
-        });
+        return because(why_unopened(asked, is_changed));
     };
     let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
     Ok(OpenedText {
@@ -200,6 +175,41 @@ fn find_turn(
         outcome,
         exchange: Some(row.exchange_id),
     })
+}
+
+/// A text of a turn as it is stored; none where it is not here.
+fn stored_text(
+    store: &Store,
+    row: &ExchangeRow,
+    asked: TurnText,
+) -> Result<Option<String>, OpenTextsError> {
+    let turn = match asked {
+        TurnText::Prompt => Some(row.turn_user),
+        TurnText::Response => row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora),
+        // They stand in no turn, and where nothing is kept nowhere.
+        TurnText::Request if row.not_kept.is_none() => return request_text(row).map(Some),
+        TurnText::Reply if row.not_kept.is_none() => return reply_text(row).map(Some),
+        TurnText::Exchange | TurnText::Request | TurnText::Reply => None,
+    };
+    let turn = turn.map(|id| store.turn(id)).transpose()?.flatten();
+    Ok(turn.and_then(|turn| turn.content))
+}
+
+/// Why what is stored does not give its commitment.
+fn why_unopened(asked: TurnText, is_changed: bool) -> &'static str {
+    match asked {
+        TurnText::Prompt => CHANGED_QUESTION,
+        TurnText::Response if is_changed => CHANGED_ANSWER,
+        TurnText::Exchange if is_changed => CHANGED_ROWS,
+        TurnText::Response => {
+            "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
+             here opens it. --role prompt and --role exchange can be opened"
+        }
+        TurnText::Exchange => {
+            "the exchange document does not give its commitment: something that stood before the model is erased"
+        }
+        TurnText::Request | TurnText::Reply => CHANGED_ROWS,
+    }
 }
 
 /// The canonical JSON of an exchange document, from the rows; or why it can't be made again.

@@ -1,5 +1,5 @@
 //! Notes on commits of `main`: timestamps and cosignatures, as they stand in the ledger (format,
-//! section 1).
+//! section 2).
 
 use crate::ledger::Oid;
 use crate::ledger::read::{RefTarget, Repository};

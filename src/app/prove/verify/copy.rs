@@ -19,7 +19,7 @@ use std::process::{Command, Output};
 
 use etcetera::BaseStrategy as _;
 
-use crate::app::prove::git::PROTOCOLS;
+use crate::app::prove::git::{PROTOCOLS, run};
 use crate::app::prove::history::{is_ancestor, is_ledger_ref, refs};
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
@@ -169,9 +169,7 @@ impl Copy {
                 .arg(&self.address)
                 .arg(&beside);
         }
-        let output = git
-            .output()
-            .map_err(|e| format!("git does not run ({e}); install git"))?;
+        let output = run(&mut git)?;
         if !output.status.success() {
             return Err(self.words(&output));
         }

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::app::prove::git;
 use crate::audit::{DatabaseAudit, WithDatabase};
 use crate::os::read_regular_text;
 use crate::record::ledger::commit::CommitKind;
@@ -410,16 +411,14 @@ impl UnpackedBundle {
             folder: fresh_folder().map_err(|e| failed(e.to_string()))?,
         };
         // The caller's repository, hooks and settings have no say in what is looked at.
-        let mut git = crate::app::prove::git::git();
+        let mut git = git::git();
         git.env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_TERMINAL_PROMPT", "0");
         git.args(["clone", "--quiet", "--mirror", "--template=", "--"])
             .arg(&bundle_path)
             .arg(unpacked.repository());
-        let output = git
-            .output()
-            .map_err(|e| failed(format!("git does not run ({e}); install git")))?;
+        let output = git::run(&mut git).map_err(failed)?;
         if !output.status.success() {
             return Err(failed(
                 String::from_utf8_lossy(&output.stderr).trim().to_owned(),

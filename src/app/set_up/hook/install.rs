@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::app::prove::git::{git, output};
+use crate::app::prove::git::{git, output, run};
 use crate::app::prove::verify::target::read_signer;
 use crate::ledger::read::Repository;
 use crate::os;
@@ -94,18 +94,15 @@ fn keep_objects(path: &Path) -> Result<(), String> {
 /// Where git looks for hooks instead, if some configuration says so.
 fn hooks_elsewhere(path: &Path, hooks: &Path) -> Result<Option<String>, String> {
     // Not `git()`, which sets the very value that is asked for.
-    let asked = Command::new("git")
-        .arg("--git-dir")
-        .arg(path)
-        .args([
-            "config",
-            "--show-origin",
-            "--type=path",
-            "--get",
-            "core.hooksPath",
-        ])
-        .output();
-    let asked = asked.map_err(|e| format!("git does not run ({e}); install git"))?;
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(path).args([
+        "config",
+        "--show-origin",
+        "--type=path",
+        "--get",
+        "core.hooksPath",
+    ]);
+    let asked = run(&mut git)?;
     let said = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
     let (origin, value) = said.split_once('\t').unwrap_or(("", &said));
     // A relative one is from the folder that git runs a hook in: the repository.
