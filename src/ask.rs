@@ -198,7 +198,7 @@ pub async fn ask(
         match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
             // is on record.
-            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            Err(RecorderError::PlaceholdersChanged) if attempt < ATTEMPTS => attempt += 1,
             Ok(PromptRecording::TooLong { room: less }) => room = Some(less),
             Ok(PromptRecording::Interrupted) => return Err(AskError::Interrupted),
             Ok(PromptRecording::Done(on_record)) => break (clean, *on_record),

@@ -22,7 +22,7 @@ use crate::store::{
 
 /// All that is known of an exchange for its trace.
 #[derive(Clone, Debug)]
-pub struct TurnTrace {
+pub struct TraceSource {
     /// What a trace is made from. Texts are read only for `full_traces`; otherwise they count as gone.
     pub facts: TraceFacts,
     /// The ledger's session id.
@@ -36,12 +36,12 @@ pub struct TurnTrace {
     pub is_gone: bool,
     /// What its exchange document commits to; none for an exchange from before traces, and for one
     /// that was abandoned.
-    pub recorded: Option<RecordedTrace>,
+    pub recorded: Option<RecordedCommitment>,
 }
 
 /// The commitment to a trace, as it is on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedTrace {
+pub struct RecordedCommitment {
     /// How facts became fields: `gently.trace/1`.
     pub mapping: String,
     /// The commitment.
@@ -54,7 +54,7 @@ pub struct RecordedTrace {
 #[derive(Clone, Debug)]
 pub enum TraceLookup {
     /// An exchange with its outcome.
-    Found(Box<TurnTrace>),
+    Found(Box<TraceSource>),
     /// An exchange that waits for its outcome: it has no trace yet.
     Waits,
     /// There is no such exchange.
@@ -134,7 +134,7 @@ impl<'a> TraceFactsReader<'a> {
         &self,
         row: &ExchangeRow,
         level: TraceLevel,
-    ) -> Result<Option<TurnTrace>, TraceFactsFault> {
+    ) -> Result<Option<TraceSource>, TraceFactsFault> {
         let Some(outcome) = &row.outcome else {
             return Ok(None);
         };
@@ -172,13 +172,13 @@ impl<'a> TraceFactsReader<'a> {
         if level == TraceLevel::FullTraces {
             facts.texts = self.texts(&rows, &session, facts.texts)?;
         }
-        Ok(Some(TurnTrace {
+        Ok(Some(TraceSource {
             facts,
             session: session.id,
             line: self.line_hash(row, outcome.outcome_line)?,
             auth_key: session.auth_key_hash,
             is_gone: row.salt.is_none(),
-            recorded: measures.map(|row| RecordedTrace {
+            recorded: measures.map(|row| RecordedCommitment {
                 committed: self.committed(row.opening(), row.trace_commitment),
                 commitment: row.trace_commitment,
                 mapping: row.trace_mapping,

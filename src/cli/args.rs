@@ -32,7 +32,7 @@ use super::remember::conflict::ConflictCommand;
 use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::remember::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::remember::project::ProjectCommand;
-use super::screen::consent::ConsentArgs;
+use super::screen::confirm::ConfirmArgs;
 use super::set_up::config::ConfigCommand;
 use super::set_up::hook::HookCommand;
 use super::set_up::model::ModelCommand;
@@ -238,7 +238,7 @@ pub struct EraseArgs {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub consent: ConsentArgs,
+    pub consent: ConfirmArgs,
 }
 
 /// `gently action`.
@@ -364,7 +364,7 @@ pub enum SessionCommand {
         #[arg(long, short)]
         verbose: bool,
         #[command(flatten)]
-        consent: ConsentArgs,
+        consent: ConfirmArgs,
     },
     /// List sessions, newest last
     List {
@@ -444,7 +444,7 @@ pub enum KeyCommand {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        consent: ConsentArgs,
+        consent: ConfirmArgs,
     },
     /// Put a new signing key in force; closes all sessions first
     Rotate {
@@ -452,7 +452,7 @@ pub enum KeyCommand {
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
         #[command(flatten)]
-        consent: ConsentArgs,
+        consent: ConfirmArgs,
     },
     /// Put a passphrase on keys/auth.key
     Protect,

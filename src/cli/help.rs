@@ -23,7 +23,7 @@ use crate::view::set_up::help::{ExampleView, HelpView};
 use super::args::Cli;
 use super::screen::line_break::words_in;
 use super::screen::view_or_words::view_or_words;
-use super::screen::{Gate, is_coloured};
+use super::screen::{ScreenFilter, is_coloured};
 use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
@@ -298,7 +298,7 @@ fn print_help(help: &clap::Error) -> u8 {
         true => text.ansi().to_string(),
         false => text.to_string(),
     };
-    paged(&text, Gate::help)
+    paged(&text, ScreenFilter::help)
 }
 
 fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {

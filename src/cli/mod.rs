@@ -30,7 +30,7 @@ use keep::{backup, disk_sync, doctor, erase};
 use look::{action, conversation, drift, log, search, session, show, stats, thread};
 use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
 use remember::{conflict, context, items, project};
-use screen::{Gate, pager, passphrase};
+use screen::{ScreenFilter, pager, passphrase};
 use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
 
 /// Everything went well.
@@ -127,7 +127,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Audit(Audit::Look(command)) => {
             let home = crate::app::home::open::home_path().ok();
             return report_of(json, |out| {
-                audit::run(command, home.as_deref(), out, &mut Gate::err())
+                audit::run(command, home.as_deref(), out, &mut ScreenFilter::err())
             });
         }
         Command::Key(command) => key::run(command, json).await,
@@ -158,7 +158,9 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Consent(command) => consent::run(command, json).await,
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
-            return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));
+            return report_of(json, |out| {
+                audit::check::run(&args, out, &mut ScreenFilter::err())
+            });
         }
         Command::Drift(command) => drift::run(command, json).await,
         Command::Sync => disk_sync::run(json),
@@ -295,7 +297,7 @@ fn program() -> String {
 
 /// Writes to stdout; a reader that went away is nobody's fault.
 fn print(text: &str) -> u8 {
-    print_through(Gate::out(), text)
+    print_through(ScreenFilter::out(), text)
 }
 
 fn print_through(mut gate: impl std::io::Write, text: &str) -> u8 {
@@ -318,7 +320,11 @@ fn not_printed(error: &std::io::Error) -> u8 {
 fn report_of(json: bool, check: impl FnOnce(&mut Vec<u8>) -> u8) -> u8 {
     let mut report = Vec::new();
     let code = check(&mut report);
-    let gate = if json { Gate::out } else { Gate::report };
+    let gate = if json {
+        ScreenFilter::out
+    } else {
+        ScreenFilter::report
+    };
     match pager::write(&String::from_utf8_lossy(&report), gate) {
         Ok(()) => code,
         Err(_) => COULD_NOT,
@@ -336,7 +342,11 @@ fn present<V: serde::Serialize>(
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    let gate = if json { Gate::out } else { Gate::told };
+    let gate = if json {
+        ScreenFilter::out
+    } else {
+        ScreenFilter::told
+    };
     paged(&rendered(json, view, text), gate)
 }
 
@@ -346,7 +356,7 @@ fn present_as_is<V: serde::Serialize>(
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    paged(&rendered(json, view, text), Gate::out)
+    paged(&rendered(json, view, text), ScreenFilter::out)
 }
 
 /// The same, of what gently itself says of a check or a record: its signs get their colours. Words
@@ -356,11 +366,15 @@ fn present_report<V: serde::Serialize>(
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    let gate = if json { Gate::out } else { Gate::report };
+    let gate = if json {
+        ScreenFilter::out
+    } else {
+        ScreenFilter::report
+    };
     paged(&rendered(json, view, text), gate)
 }
 
-fn paged(text: &str, gate: fn() -> Gate<std::io::StdoutLock<'static>>) -> u8 {
+fn paged(text: &str, gate: fn() -> ScreenFilter<std::io::StdoutLock<'static>>) -> u8 {
     match pager::write(text, gate) {
         Ok(()) => FINE,
         Err(e) => not_printed(&e),
@@ -375,23 +389,27 @@ fn present_or_tell<V: serde::Serialize>(
     text: impl FnOnce() -> String,
     outcome: &str,
 ) -> u8 {
-    let mut out = if json { Gate::out() } else { Gate::told() };
+    let mut out = if json {
+        ScreenFilter::out()
+    } else {
+        ScreenFilter::told()
+    };
     written_or_told(&mut out, &rendered(json, view, text), outcome)
 }
 
 /// Writes words of our own to stdout, in lines that a terminal has room for.
 fn print_words(text: &str) -> u8 {
-    print_through(Gate::told(), text)
+    print_through(ScreenFilter::told(), text)
 }
 
 /// Writes somebody's words to stdout: as they are, but on a terminal in lines that it has room for.
 fn print_reply(text: &str) -> u8 {
-    print_through(Gate::reply(), text)
+    print_through(ScreenFilter::reply(), text)
 }
 
 /// Writes to stdout; where that fails, says on stderr that it did, and what was done all the same.
 fn print_or_tell(text: &str, outcome: &str) -> u8 {
-    written_or_told(&mut Gate::out(), text, outcome)
+    written_or_told(&mut ScreenFilter::out(), text, outcome)
 }
 
 fn written_or_told(out: &mut impl std::io::Write, text: &str, outcome: &str) -> u8 {
@@ -430,11 +448,11 @@ fn say(line: &str) {
 /// Says what a check found, as it is: digests and ids are what it is about, and look like secrets.
 /// What moves a cursor or hides in a terminal is spelled out.
 fn say_finding(line: &str) {
-    let _ = Gate::err().write_all(format!("{}\n", line.replace('\n', "\\n")).as_bytes());
+    let _ = ScreenFilter::err().write_all(format!("{}\n", line.replace('\n', "\\n")).as_bytes());
 }
 
 /// The only other place that writes a line to stderr: it takes nothing that has not passed the
 /// sanitizer.
 fn tell(line: &Clean) {
-    let _ = Gate::err().write_all(format!("{line}\n").as_bytes());
+    let _ = ScreenFilter::err().write_all(format!("{line}\n").as_bytes());
 }

@@ -204,7 +204,7 @@ pub enum RecorderError {
     #[error(
         "another turn of the session named a secret at the same moment; nothing was recorded. Ask again"
     )]
-    NumbersTaken,
+    PlaceholdersChanged,
     /// A value has no place in the format.
     #[error("can't be recorded: {what}: {reason}")]
     Unrecordable {

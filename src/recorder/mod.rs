@@ -63,7 +63,7 @@ pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
-pub use recovery::adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
+pub use recovery::adopt::{AdoptFault, AdoptionResult, NewerCommit, NewerLedger};
 pub use recovery::rebuild::{
     Contradiction, MissingParts, RebuildOutcome, look as look_for_losses, rebuild,
 };

@@ -18,7 +18,7 @@ impl Recorder {
     /// What an open session has called its secrets so far; with a fresh key, if it had none.
     ///
     /// A text that is redacted with it is recorded together with it.
-    /// [`RecorderError::NumbersTaken`] then says that another turn was first: read it again, redact
+    /// [`RecorderError::PlaceholdersChanged`] then says that another turn was first: read it again, redact
     /// again.
     pub fn numbers(&self, store: &ReadStore, session: Uuid) -> Result<Placeholders, RecorderError> {
         known(store, session, &self.writer_context)
@@ -76,7 +76,7 @@ pub(super) fn must_put(
     if put(transaction, session, numbers)? {
         Ok(())
     } else {
-        Err(RecorderError::NumbersTaken)
+        Err(RecorderError::PlaceholdersChanged)
     }
 }
 

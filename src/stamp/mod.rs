@@ -87,7 +87,7 @@ pub struct CommittedTreeHead {
 
 /// What came of both at a session's close; a part that failed says why.
 #[derive(Debug)]
-pub struct AtClose {
+pub struct CloseStampResult {
     /// What came of stamping new tree heads.
     pub stamping: Result<StampResult, StampError>,
     /// What came of upgrading proofs of earlier tree heads.
@@ -99,13 +99,13 @@ impl Stamper<'_> {
     /// nobody is to be asked.
     ///
     /// Needs no answer: what was not done is done at the next close, or by hand.
-    pub async fn at_close(&self) -> Option<AtClose> {
+    pub async fn at_close(&self) -> Option<CloseStampResult> {
         if self.calendars.is_empty() {
             return None;
         }
         let (stamping, upgrading) =
             join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
-        Some(AtClose {
+        Some(CloseStampResult {
             stamping,
             upgrading,
         })

@@ -36,14 +36,16 @@ use cursor::start::{PositionRelation, ResumeStart};
 pub use cursor::file::{Position, PositionMismatch};
 pub use cursor::start::{PositionSummary, Scope};
 pub use log::receipts::KeptReceipt;
-pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
+pub use opening::{
+    OpeningFinding, OpeningQuestion, OpeningReport, Trust, check_opening, wanted_headers,
+};
 pub use owner::{CheckedLedger, DatabaseSummary, OwnerCheck};
 pub use progress::{CheckStage, Progress};
 pub use report::{
-    AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
-    Report, SessionBlock, SessionReport, TreeHead,
+    AuditAnswers, AuditQuestion, CheckAnswer, CheckVerdict, ClockSet, Extents, Finding, Report,
+    SessionBlock, SessionReport, TreeHead,
 };
-pub use time::bounds::{LedgerBounds, SessionBound, TimeBounds, Waits};
+pub use time::bounds::{LedgerBounds, PendingProof, SessionBound, TimeBounds};
 pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
 pub use time::witnesses::OutsideHead;
 
@@ -172,9 +174,7 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Re
         Some(CheckBase::Position(Ok(position))) => {
             match check(evidence, ResumeStart::Saved(position), new) {
                 Err(VerifyError::Position(mismatch)) => mismatch,
-                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
-                    found(&report)
-                }
+                Ok(report) if report.answers.consistent.answer == CheckAnswer::No => found(&report),
                 checked => return checked,
             }
         }
@@ -197,7 +197,7 @@ fn since_commit(
         (Some(position), Some(PositionRelation::Before)) => {
             match check(evidence, ResumeStart::Saved(position), terms) {
                 Err(VerifyError::Position(mismatch)) => Some(mismatch),
-                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
+                Ok(report) if report.answers.consistent.answer == CheckAnswer::No => {
                     Some(found(&report))
                 }
                 checked => return checked,

@@ -43,7 +43,7 @@ impl AuditQuestion {
 
 /// What can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuestionAnswer {
+pub enum CheckAnswer {
     /// Checked, and it holds.
     Yes,
     /// Checked from a point of the history on, and it holds there; never a pass of the whole.
@@ -56,31 +56,31 @@ pub enum QuestionAnswer {
     NotChecked,
 }
 
-impl QuestionAnswer {
+impl CheckAnswer {
     /// The word on screens and in JSON.
     pub const fn word(self) -> &'static str {
         match self {
-            QuestionAnswer::Yes => "yes",
-            QuestionAnswer::YesSince => "yes since",
-            QuestionAnswer::Partly => "partly",
-            QuestionAnswer::No => "no",
-            QuestionAnswer::NotChecked => "not checked",
+            CheckAnswer::Yes => "yes",
+            CheckAnswer::YesSince => "yes since",
+            CheckAnswer::Partly => "partly",
+            CheckAnswer::No => "no",
+            CheckAnswer::NotChecked => "not checked",
         }
     }
 }
 
 /// An answer with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuestionVerdict {
+pub struct CheckVerdict {
     /// Yes, no, or how far it could be told.
-    pub answer: QuestionAnswer,
+    pub answer: CheckAnswer,
     /// Why, in one line.
     pub reason: String,
 }
 
-impl QuestionVerdict {
-    pub(super) fn new(answer: QuestionAnswer, reason: impl Into<String>) -> Self {
-        QuestionVerdict {
+impl CheckVerdict {
+    pub(super) fn new(answer: CheckAnswer, reason: impl Into<String>) -> Self {
+        CheckVerdict {
             answer,
             reason: reason.into(),
         }
@@ -89,23 +89,23 @@ impl QuestionVerdict {
 
 /// The answers to the six questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuestionAnswers {
+pub struct AuditAnswers {
     /// Verdict on [`AuditQuestion::Consistent`].
-    pub consistent: QuestionVerdict,
+    pub consistent: CheckVerdict,
     /// Verdict on [`AuditQuestion::Complete`].
-    pub complete: QuestionVerdict,
+    pub complete: CheckVerdict,
     /// Verdict on [`AuditQuestion::Unique`].
-    pub unique: QuestionVerdict,
+    pub unique: CheckVerdict,
     /// Verdict on [`AuditQuestion::NotBefore`].
-    pub not_before: QuestionVerdict,
+    pub not_before: CheckVerdict,
     /// Verdict on [`AuditQuestion::NotAfter`].
-    pub not_after: QuestionVerdict,
+    pub not_after: CheckVerdict,
     /// Verdict on [`AuditQuestion::SignedBy`].
-    pub signed_by: QuestionVerdict,
+    pub signed_by: CheckVerdict,
 }
 
-impl QuestionAnswers {
-    pub(super) fn to_mut(&mut self, question: AuditQuestion) -> &mut QuestionVerdict {
+impl AuditAnswers {
+    pub(super) fn to_mut(&mut self, question: AuditQuestion) -> &mut CheckVerdict {
         match question {
             AuditQuestion::Consistent => &mut self.consistent,
             AuditQuestion::Complete => &mut self.complete,
@@ -117,7 +117,7 @@ impl QuestionAnswers {
     }
 
     /// The answer to one question.
-    pub fn to(&self, question: AuditQuestion) -> &QuestionVerdict {
+    pub fn to(&self, question: AuditQuestion) -> &CheckVerdict {
         match question {
             AuditQuestion::Consistent => &self.consistent,
             AuditQuestion::Complete => &self.complete,

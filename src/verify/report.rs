@@ -14,9 +14,7 @@ use super::cursor::file::Position;
 use super::cursor::start::Scope;
 use super::time::bounds::{LedgerBounds, SessionBound};
 
-pub use super::question::{
-    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict,
-};
+pub use super::question::{AuditAnswers, AuditQuestion, CheckAnswer, CheckVerdict, Extents};
 
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
@@ -272,7 +270,7 @@ pub struct Report {
     /// Sessions in the order of their starts.
     pub sessions: Vec<SessionReport>,
     /// Verdicts on the six questions of an audit.
-    pub answers: QuestionAnswers,
+    pub answers: AuditAnswers,
     /// What is wrong, at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,
     /// How many findings more there are.
@@ -330,8 +328,8 @@ impl Report {
             .iter()
             .filter(|finding| finding.question == question)
             .count();
-        let verdict = QuestionVerdict::new(
-            QuestionAnswer::No,
+        let verdict = CheckVerdict::new(
+            CheckAnswer::No,
             counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"),
         );
         *self.answers.to_mut(question) = verdict;
@@ -345,7 +343,7 @@ impl Report {
         let yes = |question| {
             matches!(
                 self.answers.to(question).answer,
-                QuestionAnswer::Yes | QuestionAnswer::YesSince
+                CheckAnswer::Yes | CheckAnswer::YesSince
             )
         };
         yes(AuditQuestion::Consistent)
@@ -363,16 +361,16 @@ impl Report {
     /// together.
     pub fn begins_with(&self, key: &PublicKey) -> bool {
         self.signers.first() == Some(&key.to_string())
-            && self.answers.consistent.answer == QuestionAnswer::Yes
-            && self.answers.signed_by.answer != QuestionAnswer::No
+            && self.answers.consistent.answer == CheckAnswer::Yes
+            && self.answers.signed_by.answer != CheckAnswer::No
     }
 
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
     pub fn passes(&self) -> bool {
-        let yes = |question| self.answers.to(question).answer == QuestionAnswer::Yes;
-        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        let yes = |question| self.answers.to(question).answer == CheckAnswer::Yes;
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == CheckAnswer::No;
         yes(AuditQuestion::Consistent)
             && yes(AuditQuestion::Complete)
             && self.unsigned == 0
@@ -383,7 +381,7 @@ impl Report {
     /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that
     /// the caller asked for: of the whole, or of what is new since a commit.
     pub fn passes_as_asked(&self) -> bool {
-        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == CheckAnswer::No;
         self.holds() && !AuditQuestion::ALL.iter().any(no)
     }
 

@@ -7,7 +7,7 @@ use crate::record::log::rules::SessionState;
 
 use super::checker::Checker;
 use super::report::{
-    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict, Report, SessionBlock,
+    AuditAnswers, AuditQuestion, CheckAnswer, CheckVerdict, Extents, Report, SessionBlock,
     SessionReport, counted,
 };
 use super::time::bounds::LedgerBounds;
@@ -17,7 +17,7 @@ impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(mut self) -> Report {
         let bounds = self.bounds();
-        let answers = QuestionAnswers {
+        let answers = AuditAnswers {
             consistent: self.limited(self.consistent()),
             complete: self.limited(self.complete(&bounds)),
             unique: self.limited(self.unique()),
@@ -28,7 +28,7 @@ impl Checker<'_> {
         let position = self.position();
         let entries = self.lines_checked();
         let sessions = self.session_reports();
-        let chain_valid = answers.consistent.answer == QuestionAnswer::Yes;
+        let chain_valid = answers.consistent.answer == CheckAnswer::Yes;
         let contradicted_by = self.findings.contradicted_by();
         let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
@@ -83,17 +83,17 @@ impl Checker<'_> {
         }
     }
 
-    fn unique(&self) -> QuestionVerdict {
+    fn unique(&self) -> CheckVerdict {
         self.broken(AuditQuestion::Unique)
             .unwrap_or_else(|| self.outside.verdict(self.log.lines.state.count()))
     }
 
-    fn broken(&self, question: AuditQuestion) -> Option<QuestionVerdict> {
+    fn broken(&self, question: AuditQuestion) -> Option<CheckVerdict> {
         let count = self.findings.count(question);
-        (count > 0).then(|| QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding")))
+        (count > 0).then(|| CheckVerdict::new(CheckAnswer::No, counted(count, "finding")))
     }
 
-    fn consistent(&self) -> QuestionVerdict {
+    fn consistent(&self) -> CheckVerdict {
         if let Some(mut broken) = self.broken(AuditQuestion::Consistent) {
             broken.reason.push_str(&self.clone_words());
             return broken;
@@ -117,7 +117,7 @@ impl Checker<'_> {
         }
     }
 
-    fn whole(&self) -> QuestionVerdict {
+    fn whole(&self) -> CheckVerdict {
         let commits = counted(self.commits.kinds.values().sum(), "commit");
         let heads = counted(
             u64::try_from(self.log.tree_heads.len()).unwrap_or(u64::MAX),
@@ -139,8 +139,8 @@ impl Checker<'_> {
             1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
             n => format!(", the texts of {n} records are not kept and were not checked"),
         };
-        QuestionVerdict::new(
-            QuestionAnswer::Yes,
+        CheckVerdict::new(
+            CheckAnswer::Yes,
             format!("{commits}, {lines}, {heads} hold together{erased}{not_kept}"),
         )
     }
@@ -156,16 +156,13 @@ impl Checker<'_> {
         format!("up to line {} of {time}", self.log.lines.state.count())
     }
 
-    fn complete(&self, bounds: &LedgerBounds) -> QuestionVerdict {
+    fn complete(&self, bounds: &LedgerBounds) -> CheckVerdict {
         let reached = self.reached();
         if let Some(broken) = self.broken(AuditQuestion::Complete) {
-            return QuestionVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
+            return CheckVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
         }
         if self.log.lines.state.count() == 0 {
-            return QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
-                "no line of the log is at hand",
-            );
+            return CheckVerdict::new(CheckAnswer::NotChecked, "no line of the log is at hand");
         }
         let tail = self.tail_words(bounds);
         let log = match (self.terms.has_log, self.commits.apart) {
@@ -185,7 +182,7 @@ impl Checker<'_> {
         let reason = format!(
             "{reached}: every prompt has its outcome and every commit its line; {tail}{log}{newer}"
         );
-        QuestionVerdict::new(QuestionAnswer::Yes, reason)
+        CheckVerdict::new(CheckAnswer::Yes, reason)
     }
 
     /// Whether this is a test network that the caller did not name: anybody makes its blocks.
@@ -197,7 +194,7 @@ impl Checker<'_> {
     }
 
     /// Why blocks prove nothing here.
-    pub(super) fn on_test_network(&self) -> Option<QuestionVerdict> {
+    pub(super) fn on_test_network(&self) -> Option<CheckVerdict> {
         let network = self
             .genesis
             .as_ref()
@@ -207,19 +204,19 @@ impl Checker<'_> {
         let reason = format!(
             "a {network} ledger: its blocks prove nothing; name the network with --network {network}"
         );
-        Some(QuestionVerdict::new(QuestionAnswer::NotChecked, reason))
+        Some(CheckVerdict::new(CheckAnswer::NotChecked, reason))
     }
 
-    fn not_before(&self) -> QuestionVerdict {
+    fn not_before(&self) -> CheckVerdict {
         if self.genesis.is_none() {
-            let unknown = QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            let unknown = CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 "no genesis.json says which network",
             );
             return self.broken(AuditQuestion::NotBefore).unwrap_or(unknown);
         }
         self.on_test_network().or_else(|| self.broken(AuditQuestion::NotBefore)).unwrap_or_else(|| {
-            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+            let no = |reason: String| CheckVerdict::new(CheckAnswer::NotChecked, reason);
             let unlooked = self.findings.count_unlooked(AuditQuestion::NotBefore);
             if unlooked > 0 {
                 return no(format!(
@@ -254,7 +251,7 @@ impl Checker<'_> {
                 n => format!("{n} sessions start on no block"),
             };
             let placed = self.placed_words();
-            QuestionVerdict::new(QuestionAnswer::Yes, format!("{anchors}; {local}{placed}"))
+            CheckVerdict::new(CheckAnswer::Yes, format!("{anchors}; {local}{placed}"))
         })
     }
 
@@ -298,9 +295,9 @@ impl Checker<'_> {
         }
     }
 
-    fn signed_by(&self) -> QuestionVerdict {
+    fn signed_by(&self) -> CheckVerdict {
         self.broken(AuditQuestion::SignedBy).unwrap_or_else(|| {
-            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+            let no = |reason: String| CheckVerdict::new(CheckAnswer::NotChecked, reason);
             let line = self.log.lines.state.count();
             let Some(key) = self.keys.of_size(line).filter(|_| self.genesis.is_some()) else {
                 return no("no genesis.json says which key".to_owned());
@@ -327,7 +324,7 @@ impl Checker<'_> {
                     )),
                     _ => no(format!("retired: the newest key of --signer is {newest}; {how}")),
                 },
-                Some(_) => QuestionVerdict::new(QuestionAnswer::Yes, format!("{how}, pinned{}", self.root_words())),
+                Some(_) => CheckVerdict::new(CheckAnswer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })
     }

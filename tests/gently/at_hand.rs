@@ -13,7 +13,7 @@ fn original() -> &'static Path {
     static MADE: OnceLock<TempDir> = OnceLock::new();
     MADE.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
-        let home = AtHand {
+        let home = EventCache {
             root: dir.path().join("home"),
             _dir: None,
         };
@@ -27,17 +27,17 @@ fn original() -> &'static Path {
 }
 
 /// A home of one test.
-pub struct AtHand {
+pub struct EventCache {
     pub root: PathBuf,
     _dir: Option<TempDir>,
 }
 
-impl AtHand {
-    pub fn new() -> AtHand {
+impl EventCache {
+    pub fn new() -> EventCache {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("home");
         copy(&original().join("home"), &root);
-        AtHand {
+        EventCache {
             root,
             _dir: Some(dir),
         }

@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gently::verify::{AuditQuestion, Evidence, QuestionAnswer, VerifyOptions, verify_in_use};
+use gently::verify::{AuditQuestion, CheckAnswer, Evidence, VerifyOptions, verify_in_use};
 
 use crate::recorder::{Rig, anchor, at, turn, wait};
 
@@ -83,13 +83,13 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
             looks.store(look + 1, Ordering::SeqCst);
             assert_eq!(
                 report.answers.consistent.answer,
-                QuestionAnswer::Yes,
+                CheckAnswer::Yes,
                 "look {look}: {:?}",
                 report.findings
             );
             assert_ne!(
                 report.answers.signed_by.answer,
-                QuestionAnswer::No,
+                CheckAnswer::No,
                 "look {look}: {:?}",
                 report.findings
             );

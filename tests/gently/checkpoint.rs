@@ -18,7 +18,7 @@ use gently::recorder::{
     ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always, rebuild,
 };
 
-use crate::at_hand::AtHand;
+use crate::at_hand::EventCache;
 use crate::recorder::{Rig, anchor, at, fill, turn, wait};
 
 /// The note of another history with our key: over one line more, or over as many of which one is
@@ -299,7 +299,7 @@ fn a_segment_ends_before_it_is_too_long() {
 
 #[test]
 fn a_rebuild_puts_it_back_and_signs_what_it_adds() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let (path, root) = (home.file("audit.checkpoint"), home.file(""));
     let rig = Rig::borrowed(&root);
     let before = fs::read(&path).unwrap();
@@ -330,7 +330,7 @@ fn a_rebuild_puts_it_back_and_signs_what_it_adds() {
 /// What a power loss can leave where a new name was not on the disk yet: the tree head before.
 #[test]
 fn an_older_one_is_named_with_the_way_out_and_replaced_at_the_next_start() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     home.fine(&["ask", "one"]);
     let older = fs::read(home.file("audit.checkpoint")).unwrap();
     home.refused(&["ask", ""], 1);
@@ -347,7 +347,7 @@ fn an_older_one_is_named_with_the_way_out_and_replaced_at_the_next_start() {
 
 #[test]
 fn what_is_handed_over_comes_with_it() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     home.fine(&["ask", "and one that is not in it"]);
     let log = fs::read_to_string(home.file("audit.log")).unwrap();
     let id = log

@@ -8,14 +8,17 @@ use std::process::Command;
 use gently::record::signature::PublicKey;
 use serde_json::Value;
 
-use crate::at_hand::AtHand;
+use crate::at_hand::EventCache;
 use crate::calendar_server::{CalendarServer, Manner as Calendar};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 use crate::unguarded::unguarded;
 use crate::witness_server::{Manner, WitnessServer};
 
-fn checks(home: &AtHand, extra: &[(&str, &str)]) -> (bool, Vec<(String, String, Option<String>)>) {
+fn checks(
+    home: &EventCache,
+    extra: &[(&str, &str)],
+) -> (bool, Vec<(String, String, Option<String>)>) {
     let mut command = home.command(&["doctor", "--json"]);
     for (name, value) in extra {
         command.env(name, value);
@@ -46,7 +49,7 @@ fn state(list: &[(String, String, Option<String>)], name: &str) -> String {
         .clone()
 }
 
-fn sql(home: &AtHand, text: &str) {
+fn sql(home: &EventCache, text: &str) {
     let database = unguarded(home.file("gently.db"));
     database.execute_batch(text).unwrap();
 }
@@ -56,13 +59,13 @@ fn chmod(path: &Path, mode: u32) {
 }
 
 /// Cuts the last line off a log that is on the disk.
-fn cut_last_line(home: &AtHand) {
+fn cut_last_line(home: &EventCache) {
     home.fine(&["sync"]);
     cut_line_that_waits(home);
 }
 
 /// Cuts the last line off a log that waits for its sync: the next writer restores it.
-fn cut_line_that_waits(home: &AtHand) {
+fn cut_line_that_waits(home: &EventCache) {
     let log = fs::read(home.file("audit.log")).unwrap();
     let at = log[..log.len() - 1]
         .iter()
@@ -72,7 +75,7 @@ fn cut_line_that_waits(home: &AtHand) {
 }
 
 /// Moves `main` back by one commit.
-fn ref_back(home: &AtHand) {
+fn ref_back(home: &EventCache) {
     home.fine(&["sync"]);
     let git = |arguments: &[&str]| {
         let done = Command::new("git")
@@ -89,7 +92,7 @@ fn ref_back(home: &AtHand) {
 }
 
 /// Loose or packed, nothing is left.
-fn lose_objects(home: &AtHand) {
+fn lose_objects(home: &EventCache) {
     let objects = home.file("ledger.git/objects");
     fs::remove_dir_all(&objects).unwrap();
     for folder in ["info", "pack"] {
@@ -97,7 +100,7 @@ fn lose_objects(home: &AtHand) {
     }
 }
 
-fn other_key(home: &AtHand) {
+fn other_key(home: &EventCache) {
     for name in ["signing.key", "signing.key.pub"] {
         fs::remove_file(home.file("keys").join(name)).unwrap();
     }
@@ -111,7 +114,7 @@ fn other_key(home: &AtHand) {
 /// How a home is broken, and the checks that must say so.
 type Case = (
     &'static str,
-    fn(&AtHand),
+    fn(&EventCache),
     &'static [(&'static str, &'static str)],
 );
 
@@ -316,7 +319,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn a_whole_home_passes() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let before = home.files();
     let (ok, list) = checks(&home, &[]);
     assert!(ok, "{list:?}");
@@ -355,7 +358,7 @@ fn a_whole_home_passes() {
 #[test]
 fn each_broken_home_fails_its_check_says_how_to_mend_it_and_is_left_alone() {
     for (what, break_it, expected) in CASES {
-        let home = AtHand::new();
+        let home = EventCache::new();
         break_it(&home);
         let before = home.root.exists().then(|| home.files());
         let (ok, list) = checks(&home, &[]);
@@ -381,7 +384,7 @@ fn each_broken_home_fails_its_check_says_how_to_mend_it_and_is_left_alone() {
 
 #[test]
 fn what_is_outside_is_asked_and_named() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use gently::record::signature::PublicKey;
 use gently::verify::{
-    AuditQuestion, Evidence, QuestionAnswer, Report, VerifyOptions, verify, verify_in_use,
+    AuditQuestion, CheckAnswer, Evidence, Report, VerifyOptions, verify, verify_in_use,
 };
 
 use crate::verify::Sample;
@@ -68,7 +68,7 @@ impl Copy {
     }
 }
 
-fn answers(report: &Report) -> [QuestionAnswer; 6] {
+fn answers(report: &Report) -> [CheckAnswer; 6] {
     AuditQuestion::ALL.map(|question| report.answers.to(question).answer)
 }
 
@@ -103,7 +103,7 @@ fn lines_behind_the_signed_ones_are_named_and_count_for_nothing() {
         "{:?}",
         report.findings
     );
-    assert_eq!(report.answers.signed_by.answer, QuestionAnswer::NotChecked);
+    assert_eq!(report.answers.signed_by.answer, CheckAnswer::NotChecked);
     assert!(
         report
             .answers
@@ -121,7 +121,7 @@ fn lines_behind_the_signed_ones_are_named_and_count_for_nothing() {
             report.answers.complete.answer,
             report.answers.consistent.answer
         ),
-        (QuestionAnswer::No, QuestionAnswer::Yes)
+        (CheckAnswer::No, CheckAnswer::Yes)
     );
 }
 
@@ -158,7 +158,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
         .map(|finding| finding.place.as_str())
         .collect();
     assert_eq!(found, ["audit.checkpoint"], "{:?}", report.findings);
-    assert_eq!(report.answers.consistent.answer, QuestionAnswer::No);
+    assert_eq!(report.answers.consistent.answer, CheckAnswer::No);
 
     // Shorter than the tree head says.
     let copy = Copy::new();
@@ -169,7 +169,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
             report.answers.consistent.answer,
             report.answers.complete.answer
         ),
-        (QuestionAnswer::Yes, QuestionAnswer::No)
+        (CheckAnswer::Yes, CheckAnswer::No)
     );
     assert!(
         report
@@ -189,7 +189,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
         std::fs::write(copy.checkpoint(), &changed).unwrap();
         let report = copy.report();
         assert!(
-            !report.holds() && report.answers.consistent.answer == QuestionAnswer::No,
+            !report.holds() && report.answers.consistent.answer == CheckAnswer::No,
             "byte {at}"
         );
     }
@@ -207,17 +207,17 @@ fn a_key_of_the_list_that_is_not_the_newest_is_retired() {
         assert!(report.holds());
         report.answers.signed_by
     };
-    assert_eq!(said(&[first, second]).answer, QuestionAnswer::Yes);
-    assert_eq!(said(&[second]).answer, QuestionAnswer::Yes);
-    assert_eq!(said(&[first]).answer, QuestionAnswer::No);
+    assert_eq!(said(&[first, second]).answer, CheckAnswer::Yes);
+    assert_eq!(said(&[second]).answer, CheckAnswer::Yes);
+    assert_eq!(said(&[first]).answer, CheckAnswer::No);
     let retired = said(&[second, first]);
-    assert_eq!(retired.answer, QuestionAnswer::NotChecked);
+    assert_eq!(retired.answer, CheckAnswer::NotChecked);
     assert!(
         retired.reason.starts_with("retired: "),
         "{}",
         retired.reason
     );
-    assert_eq!(said(&[]).answer, QuestionAnswer::NotChecked);
+    assert_eq!(said(&[]).answer, CheckAnswer::NotChecked);
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_ledger_without_its_log_is_complete_up_to_its_last_segment() {
     assert!(report.commits_without_line > 0);
     assert_eq!(
         report.answers.consistent.answer,
-        QuestionAnswer::Yes,
+        CheckAnswer::Yes,
         "{:?}",
         report.findings
     );

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::at_hand::AtHand;
+use crate::at_hand::EventCache;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 
-fn lines(home: &AtHand, arguments: &[&str]) -> Vec<Value> {
+fn lines(home: &EventCache, arguments: &[&str]) -> Vec<Value> {
     let done = home.run(&[&["log", "--json"], arguments].concat());
     let text = String::from_utf8(done.stdout).unwrap();
     text.lines()
@@ -25,7 +25,7 @@ fn text_of(value: &Value) -> String {
 
 #[test]
 fn the_newest_lines_are_those_of_the_file_with_their_numbers() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let log = fs::read_to_string(home.file("audit.log")).unwrap();
     let all: Vec<&str> = log.lines().collect();
     for (asked, count) in [("1", 1), ("3", 3), ("1000", all.len()), ("0", 0)] {
@@ -57,7 +57,7 @@ fn the_newest_lines_are_those_of_the_file_with_their_numbers() {
 
 #[test]
 fn lines_are_chosen_by_session_and_by_time() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let sessions = home.json(&["session", "list", "--json"]);
     let id = text_of(&sessions[0]["session"]);
     for form in [
@@ -89,7 +89,7 @@ fn lines_are_chosen_by_session_and_by_time() {
 
 #[test]
 fn a_changed_line_is_marked_and_so_is_a_torn_one() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let log = fs::read_to_string(home.file("audit.log")).unwrap();
     let damaged = log.replacen("seq:2,model", "seq:3,model", 1);
     fs::write(home.file("audit.log"), format!("{damaged}torn")).unwrap();
@@ -136,7 +136,7 @@ fn a_changed_line_is_marked_and_so_is_a_torn_one() {
 
 #[test]
 fn the_log_is_read_while_others_write() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for n in 0..4 {
@@ -160,7 +160,7 @@ fn the_log_is_read_while_others_write() {
 
 #[test]
 fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let id = text_of(&home.json(&["session", "list", "--json"])[0]["session"]);
     let shown = home.json(&["show", &format!("{}/2", &id[..8]), "--json"]);
     assert_eq!(shown["prompt"], "two with password=[redacted:password]");
@@ -212,7 +212,7 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
 
 #[test]
 fn every_id_that_is_shown_anywhere_is_accepted() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let sessions = home.json(&["session", "list", "--json"]);
     let (first, second) = (
         text_of(&sessions[0]["session"]),
@@ -316,7 +316,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
 
 #[test]
 fn an_ambiguous_prefix_names_what_it_could_be() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     // Of seventeen sessions two begin with the same digit.
     for _ in 0..15 {
         home.fine(&["session", "open"]);
@@ -343,7 +343,7 @@ fn an_ambiguous_prefix_names_what_it_could_be() {
 
 #[test]
 fn many_sessions_are_closed_in_one_line() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     for _ in 0..2 {
         home.fine(&["session", "open"]);
     }
@@ -363,7 +363,7 @@ fn many_sessions_are_closed_in_one_line() {
 
 #[test]
 fn a_failed_prompt_has_its_reason_and_no_answer() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     let mut command = home.command(&["ask", "--model", "openai/x", "nobody hears"]);
     command.env("GENTLY_MODEL_BASE_URL", "http://127.0.0.1:9/v1");
     assert_eq!(command.output().unwrap().status.code(), Some(2));
@@ -393,7 +393,7 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
 
 #[test]
 fn without_a_home_nothing_is_made() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     fs::remove_dir_all(&home.root).unwrap();
     for arguments in [
         &["log"][..],

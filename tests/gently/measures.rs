@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gently::audit::trace_facts::{TraceFactsReader, TraceLookup, TurnTrace, facts_of};
+use gently::audit::trace_facts::{TraceFactsReader, TraceLookup, TraceSource, facts_of};
 use gently::record::trace::facts::{Known, TraceFacts};
 use gently::record::trace::level::{Absence, TraceLevel};
 use gently::record::trace::mapping::{TraceMapping, TraceRequest};
@@ -33,7 +33,7 @@ pub fn from_before() -> Person {
 }
 
 /// What is known of each exchange, oldest first.
-fn facts(person: &Person) -> Vec<TurnTrace> {
+fn facts(person: &Person) -> Vec<TraceSource> {
     let store = Store::open_read_only(&person.at("gently.db")).unwrap();
     let mut ids = Vec::new();
     let each = store.each_exchange(None, &mut |row| {
@@ -162,7 +162,7 @@ fn is_sound(person: &Person) {
 }
 
 /// The commitment on record opens with its key to the trace that the facts give.
-fn is_committed(found: &TurnTrace) -> bool {
+fn is_committed(found: &TraceSource) -> bool {
     let recorded = found.recorded.as_ref().unwrap();
     let mapping = TraceMapping::named(&recorded.mapping).unwrap();
     let built = mapping

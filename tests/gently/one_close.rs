@@ -15,7 +15,7 @@ use gently::record::bitcoin::block::Header;
 use gently::record::ledger::opening::{MAX_AROUND, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::record::tree::witness_policy::WitnessPolicy;
-use gently::verify::{About, QuestionAnswer, Trust, check_opening};
+use gently::verify::{CheckAnswer, OpeningQuestion, Trust, check_opening};
 use serde_json::{Value, json};
 
 use crate::aics::{Aics, log_key, site};
@@ -414,9 +414,9 @@ fn every_changed_byte_of_an_opening_costs_an_answer() {
             network,
         };
         let report = check_opening(&file, trust);
-        About::ALL
+        OpeningQuestion::ALL
             .into_iter()
-            .all(|about| report.to(about).answer == QuestionAnswer::Yes)
+            .all(|about| report.to(about).answer == CheckAnswer::Yes)
     };
     let bytes = std::fs::read(&file).unwrap();
     assert!(all_yes(&bytes));

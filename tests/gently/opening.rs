@@ -844,7 +844,7 @@ fn our_answers(file: &Path, pinned: &[PublicKey]) -> Value {
             ..Trust::default()
         },
     );
-    gently::verify::About::ALL
+    gently::verify::OpeningQuestion::ALL
         .into_iter()
         .map(|about| {
             (

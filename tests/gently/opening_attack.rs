@@ -9,7 +9,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::{Role, Scheme, TextOpening, commit_with_key};
 use gently::record::ledger::opening::{EntryExtra, OpeningFile};
 use gently::record::signature::PublicKey;
-use gently::verify::{About, OpeningReport, QuestionAnswer, Trust, check_opening};
+use gently::verify::{CheckAnswer, OpeningQuestion, OpeningReport, Trust, check_opening};
 use serde_json::Value;
 
 use crate::opening::both;
@@ -51,27 +51,32 @@ fn said(file: &OpeningFile) -> OpeningReport {
     )
 }
 
-fn word(report: &OpeningReport, about: About) -> &'static str {
+fn word(report: &OpeningReport, about: OpeningQuestion) -> &'static str {
     report.to(about).answer.word()
 }
 
 /// Both verifiers on the file: these answers are *no*, and no other is.
 #[track_caller]
-fn costs(file: &OpeningFile, no: &[About]) {
+fn costs(file: &OpeningFile, no: &[OpeningQuestion]) {
     let dir = tempfile::tempdir().unwrap();
     let path: PathBuf = dir.path().join("opening");
     std::fs::write(&path, file.print().unwrap()).unwrap();
     let (code, facts) = both(&path, &["--network", "regtest"]);
-    let refuted: Vec<&str> = About::ALL
+    let refuted: Vec<&str> = OpeningQuestion::ALL
         .into_iter()
-        .map(About::name)
+        .map(OpeningQuestion::name)
         .filter(|name| facts["answers"][*name] == "no")
         .collect();
     let expected: Vec<&str> = no.iter().map(|about| about.name()).collect();
     assert_eq!(refuted, expected, "{facts:#}");
-    let opens = !no
-        .iter()
-        .any(|about| [About::Consistent, About::Commitment, About::TreeHead].contains(about));
+    let opens = !no.iter().any(|about| {
+        [
+            OpeningQuestion::Consistent,
+            OpeningQuestion::Commitment,
+            OpeningQuestion::TreeHead,
+        ]
+        .contains(about)
+    });
     assert_eq!(code == 0, opens, "{facts:#}");
 }
 
@@ -90,7 +95,7 @@ fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other
     file = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap();
     let report = said(&file);
     assert!(report.opens(), "{report:#?}");
-    for about in [About::NotBefore, About::NotAfter] {
+    for about in [OpeningQuestion::NotBefore, OpeningQuestion::NotAfter] {
         assert_eq!(word(&report, about), "yes", "{report:#?}");
     }
     costs(&file, &[]);
@@ -103,7 +108,7 @@ fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other
             },
         );
         assert!(report.opens());
-        for about in [About::NotBefore, About::NotAfter] {
+        for about in [OpeningQuestion::NotBefore, OpeningQuestion::NotAfter] {
             assert_eq!(word(&report, about), "not checked");
             assert!(report.to(about).reason.contains("regtest"), "{report:#?}");
         }
@@ -145,13 +150,21 @@ fn a_bitcoin_ledger_is_not_regtest_because_a_session_says_so() {
                 ..Trust::default()
             },
         );
-        for about in [About::Consistent, About::NotBefore, About::NotAfter] {
+        for about in [
+            OpeningQuestion::Consistent,
+            OpeningQuestion::NotBefore,
+            OpeningQuestion::NotAfter,
+        ] {
             assert_eq!(word(&report, about), "no", "{report:#?}");
         }
     }
     costs(
         &file,
-        &[About::Consistent, About::NotBefore, About::NotAfter],
+        &[
+            OpeningQuestion::Consistent,
+            OpeningQuestion::NotBefore,
+            OpeningQuestion::NotAfter,
+        ],
     );
     // On its own network, and by the genesis itself: a home-made block of 2013 proves nothing of a
     // line of 2024.
@@ -159,7 +172,7 @@ fn a_bitcoin_ledger_is_not_regtest_because_a_session_says_so() {
     forge.start(None, NOW).turn("Now?", Some("Now"), NOW + 1);
     let mut file = forge.file(&[(1, Role::Response)]);
     forge.stamp(&mut file, 4, (2, long_ago));
-    costs(&file, &[About::NotAfter]);
+    costs(&file, &[OpeningQuestion::NotAfter]);
 }
 
 /// The stamped tree has another history: other later answers, another model, other flags.
@@ -179,10 +192,16 @@ fn a_stamp_of_another_history_covers_nothing() {
         // Proofs of either history under the other's root.
         let mut file = honest.file(&[(1, Role::Response)]);
         other.stamp(&mut file, size, (102, NOW + 3000));
-        costs(&file, &[About::Consistent, About::NotAfter]);
+        costs(
+            &file,
+            &[OpeningQuestion::Consistent, OpeningQuestion::NotAfter],
+        );
         let mut file = honest.file(&[(1, Role::Response)]);
         honest.stamp_of(&mut file, other.tree_head(size), size, (102, NOW + 3000));
-        costs(&file, &[About::Consistent, About::NotAfter]);
+        costs(
+            &file,
+            &[OpeningQuestion::Consistent, OpeningQuestion::NotAfter],
+        );
     }
     // A proof of something that is not the tree head beside it.
     let mut file = honest.file(&[(1, Role::Response)]);
@@ -190,7 +209,7 @@ fn a_stamp_of_another_history_covers_nothing() {
     let (elsewhere, root) = ots(other.tree_head(6).as_bytes(), 102);
     let stamp = file.stamp.as_mut().unwrap();
     (stamp.ots, stamp.header) = (elsewhere, Some(mined(root, NOW + 3000)));
-    costs(&file, &[About::NotAfter]);
+    costs(&file, &[OpeningQuestion::NotAfter]);
 }
 
 /// One commitment, two texts: as what it is under the key, and as bytes of which it would be the
@@ -206,7 +225,7 @@ fn a_commitment_opens_as_one_text() {
             Scheme::HmacSha256 => None,
             Scheme::Sha256 => Some(Hash32::ZERO),
         };
-        costs(&changed, &[About::Commitment]);
+        costs(&changed, &[OpeningQuestion::Commitment]);
         // By a genesis of the other scheme: the line names another.
         let other = match scheme {
             Scheme::HmacSha256 => Scheme::Sha256,
@@ -216,20 +235,23 @@ fn a_commitment_opens_as_one_text() {
         let mut changed = changed.clone();
         changed.documents[0] = twin.file(&[(1, Role::Prompt)]).documents[0].clone();
         let report = said(&changed);
-        assert_eq!(word(&report, About::Consistent), "no");
+        assert_eq!(word(&report, OpeningQuestion::Consistent), "no");
         assert!(!report.opens());
         // With its line, too, under a second root by the same key.
         changed.lines[0] = twin.file(&[(1, Role::Prompt)]).lines[0].clone();
-        assert_eq!(word(&said(&changed), About::Consistent), "no");
+        assert_eq!(word(&said(&changed), OpeningQuestion::Consistent), "no");
         // As a second first line beside the first.
         let mut changed = file.clone();
         changed.lines.insert(1, changed.lines[0].clone());
         changed.documents.insert(1, changed.documents[0].clone());
-        assert_eq!(word(&said(&changed), About::Consistent), "no");
+        assert_eq!(word(&said(&changed), OpeningQuestion::Consistent), "no");
         // Its root stamped: the first line is not under it.
         let mut changed = file;
         twin.stamp(&mut changed, 9, (102, NOW + 3000));
-        costs(&changed, &[About::Consistent, About::NotAfter]);
+        costs(
+            &changed,
+            &[OpeningQuestion::Consistent, OpeningQuestion::NotAfter],
+        );
     }
 }
 
@@ -293,18 +315,22 @@ fn a_commitment_that_is_of_two_texts_opens_as_one() {
             session_id: honest.openings[0].session_id.clone(),
             ..twin.openings[0].clone()
         };
-        costs(&changed, &[About::Commitment]);
+        costs(&changed, &[OpeningQuestion::Commitment]);
         // Under a genesis of the other scheme: its document; its line, too, which is under another
         // root; that root instead of the first.
         changed.documents[0] = twin.documents[0].clone();
         costs(
             &changed,
-            &[About::Consistent, About::Commitment, About::TreeHead],
+            &[
+                OpeningQuestion::Consistent,
+                OpeningQuestion::Commitment,
+                OpeningQuestion::TreeHead,
+            ],
         );
         changed.lines[0] = twin.lines[0].clone();
-        costs(&changed, &[About::Consistent]);
+        costs(&changed, &[OpeningQuestion::Consistent]);
         changed.head = twin.head.clone();
-        costs(&changed, &[About::Consistent]);
+        costs(&changed, &[OpeningQuestion::Consistent]);
     }
 }
 
@@ -322,7 +348,7 @@ fn signed_by(file: &OpeningFile, pinned: &[PublicKey]) -> (bool, &'static str) {
             ..Trust::default()
         },
     );
-    (report.opens(), word(&report, About::SignedBy))
+    (report.opens(), word(&report, OpeningQuestion::SignedBy))
 }
 
 /// Whoever has a key that was retired two years before can sign what he likes: the checker who
@@ -366,7 +392,7 @@ fn a_retired_key_is_not_the_ledgers_word() {
     // By the old key behind the rotation, with the rotation in the file or without it.
     let mut late = honest.file(&[(1, Role::Response)]);
     late.head = honest.signed(honest.size(), 0);
-    costs(&late, &[About::TreeHead]);
+    costs(&late, &[OpeningQuestion::TreeHead]);
     let mut without = late.clone();
     let at = without
         .lines
@@ -377,7 +403,7 @@ fn a_retired_key_is_not_the_ledgers_word() {
     without.documents.pop();
     assert_eq!(signed_by(&without, &[old, new]), (true, "not checked"));
     without.head = honest.tree_head(honest.size());
-    costs(&without, &[About::TreeHead]);
+    costs(&without, &[OpeningQuestion::TreeHead]);
 }
 
 #[test]
@@ -398,14 +424,14 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     let rotation =
         |checkpoint: String, proof: Vec<Hash32>| EntryExtra::Rotation { checkpoint, proof };
     costs(&honest, &[]);
-    costs(&changed(EntryExtra::Nothing), &[About::TreeHead]);
+    costs(&changed(EntryExtra::Nothing), &[OpeningQuestion::TreeHead]);
     // By the new key; of another origin; of another size; with a proof of another line.
     let proof = forge.proof(index, index + 1);
     costs(
         &changed(rotation(forge.signed(index + 1, 1), proof.clone())),
-        &[About::TreeHead],
+        &[OpeningQuestion::TreeHead],
     );
-    let both = [About::Consistent, About::TreeHead];
+    let both = [OpeningQuestion::Consistent, OpeningQuestion::TreeHead];
     costs(
         &changed(rotation(
             forge.tree_head(index),
@@ -425,11 +451,11 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
             forge.tree_head(index + 2),
             forge.proof(index, index + 2),
         )),
-        &[About::TreeHead],
+        &[OpeningQuestion::TreeHead],
     );
     costs(
         &changed(rotation("no note".to_owned(), proof.clone())),
-        &[About::TreeHead],
+        &[OpeningQuestion::TreeHead],
     );
     let elsewhere = note_by(&forge.keys[0], "gently/elsewhere", index + 1, Hash32::ZERO);
     costs(&changed(rotation(elsewhere, proof)), &both);
@@ -442,7 +468,10 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     let mut back = rotated();
     back.rotate(0x11, NOW + 3 * 365 * DAY)
         .other(NOW + 3 * 365 * DAY);
-    costs(&back.file(&[(1, Role::Response)]), &[About::Consistent]);
+    costs(
+        &back.file(&[(1, Role::Response)]),
+        &[OpeningQuestion::Consistent],
+    );
 }
 
 /// A stranger who names a key of his own in a rotation, and stamps a tree head by it.
@@ -464,7 +493,11 @@ fn a_stamp_behind_a_rotation_that_does_not_hold_shows_no_time() {
         file.lines[at].more = more;
         file
     };
-    let all = [About::Consistent, About::TreeHead, About::NotAfter];
+    let all = [
+        OpeningQuestion::Consistent,
+        OpeningQuestion::TreeHead,
+        OpeningQuestion::NotAfter,
+    ];
     costs(&changed(EntryExtra::Nothing), &all);
     let rotation =
         |checkpoint: String, proof: Vec<Hash32>| EntryExtra::Rotation { checkpoint, proof };
@@ -492,7 +525,7 @@ fn a_rotations_own_line_is_the_old_keys() {
         (true, "not checked")
     );
     file.head = forge.signed(forge.size(), 1);
-    costs(&file, &[About::TreeHead]);
+    costs(&file, &[OpeningQuestion::TreeHead]);
 }
 
 #[test]
@@ -505,7 +538,7 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
         file
     };
     costs(&stamped(9), &[]);
-    let both = [About::Consistent, About::NotAfter];
+    let both = [OpeningQuestion::Consistent, OpeningQuestion::NotAfter];
     // Larger than the head.
     let mut larger = forge.clone();
     larger.other(NOW + 2 * 365 * DAY);
@@ -551,10 +584,10 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
         .position(|entry| entry.text.contains("|session_end|"))
         .unwrap();
     file.lines[end].more = EntryExtra::Stamped(forge.proof(file.lines[end].index, 9));
-    costs(&file, &[About::Consistent]);
+    costs(&file, &[OpeningQuestion::Consistent]);
     let mut file = stamped(9);
     file.stamp = None;
-    costs(&file, &[About::Consistent]);
+    costs(&file, &[OpeningQuestion::Consistent]);
     // By another key, of another origin, no tree head at all.
     for checkpoint in [
         forge.signed(9, 1),
@@ -588,7 +621,7 @@ fn not_after_is_never_before_not_before_nor_before_the_line() {
     costs(&stamped(102, NOW + 20), &[]);
     // The start is on block 100 of NOW - 600.
     for (height, time) in [(99, NOW + 3000), (102, NOW - 601), (102, NOW - 365 * DAY)] {
-        costs(&stamped(height, time), &[About::NotAfter]);
+        costs(&stamped(height, time), &[OpeningQuestion::NotAfter]);
     }
     // A line of after the block that it is said to be in: the clock was fast.
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
@@ -596,7 +629,7 @@ fn not_after_is_never_before_not_before_nor_before_the_line() {
         .start(None, NOW)
         .turn("Early", Some("Early"), NOW + 10)
         .turn("Late", Some("Late"), NOW + 10_000);
-    for (seq, no) in [(1, &[][..]), (2, &[About::NotAfter])] {
+    for (seq, no) in [(1, &[][..]), (2, &[OpeningQuestion::NotAfter])] {
         let mut file = forge.file(&[(seq, Role::Response)]);
         forge.stamp(&mut file, 6, (102, NOW + 100));
         costs(&file, no);
@@ -653,7 +686,7 @@ fn a_session_is_not_from_before_its_block() {
         forge.file(&[(1, Role::Response)])
     };
     costs(&ahead(7200), &[]);
-    costs(&ahead(7201), &[About::Consistent]);
+    costs(&ahead(7201), &[OpeningQuestion::Consistent]);
     // One block at two heights.
     let header = mined([1; 32], NOW);
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
@@ -661,7 +694,10 @@ fn a_session_is_not_from_before_its_block() {
         .start(Some((header, 100, Network::Regtest)), NOW)
         .turn("When?", Some("Now"), NOW + 1);
     forge.end(Some((header, 101, Network::Regtest)), NOW + 2);
-    costs(&forge.file(&[(1, Role::Response)]), &[About::Consistent]);
+    costs(
+        &forge.file(&[(1, Role::Response)]),
+        &[OpeningQuestion::Consistent],
+    );
 }
 
 /// Real blocks of Bitcoin, at heights and times that are somebody's word.
@@ -679,11 +715,14 @@ fn on_bitcoin_height_time_and_work_belong_together() {
     // The block of 2009 in its place: its work is next to nothing today.
     let report = check_opening(&opened(real, 1, time), Trust::default());
     assert_eq!(
-        (report.opens(), word(&report, About::NotBefore)),
+        (report.opens(), word(&report, OpeningQuestion::NotBefore)),
         (true, "not checked")
     );
     assert!(
-        report.to(About::NotBefore).reason.contains("cheap work"),
+        report
+            .to(OpeningQuestion::NotBefore)
+            .reason
+            .contains("cheap work"),
         "{report:#?}"
     );
     // With a chain of headers at hand its height is known, and the work is that of its time.
@@ -695,21 +734,32 @@ fn on_bitcoin_height_time_and_work_belong_together() {
             ..Trust::default()
         },
     );
-    assert_eq!(word(&report, About::NotBefore), "yes", "{report:#?}");
+    assert_eq!(
+        word(&report, OpeningQuestion::NotBefore),
+        "yes",
+        "{report:#?}"
+    );
     // Far beyond the table, where nothing was asked of it.
     let report = check_opening(&opened(real, 1_100_000, NOW), Trust::default());
-    assert_eq!(word(&report, About::Consistent), "no", "{report:#?}");
-    assert_ne!(word(&report, About::NotBefore), "yes");
-    costs(&opened(real, 1_100_000, NOW), &[About::Consistent]);
+    assert_eq!(
+        word(&report, OpeningQuestion::Consistent),
+        "no",
+        "{report:#?}"
+    );
+    assert_ne!(word(&report, OpeningQuestion::NotBefore), "yes");
+    costs(
+        &opened(real, 1_100_000, NOW),
+        &[OpeningQuestion::Consistent],
+    );
 }
 
 /// Answers, worse to better.
-fn rank(answer: QuestionAnswer) -> u8 {
+fn rank(answer: CheckAnswer) -> u8 {
     match answer {
-        QuestionAnswer::No => 0,
-        QuestionAnswer::NotChecked => 1,
-        QuestionAnswer::Partly => 2,
-        QuestionAnswer::Yes | QuestionAnswer::YesSince => 3,
+        CheckAnswer::No => 0,
+        CheckAnswer::NotChecked => 1,
+        CheckAnswer::Partly => 2,
+        CheckAnswer::Yes | CheckAnswer::YesSince => 3,
     }
 }
 
@@ -841,7 +891,7 @@ fn is_firm(name: &str, file: &OpeningFile, trust: Trust<'_>) -> usize {
             };
             let report = check_opening(&read, trust);
             let what = || format!("{name}{place}: {:?}\n{report:#?}", changed.pointer(place));
-            for about in About::ALL {
+            for about in OpeningQuestion::ALL {
                 let (was, is) = (honest.to(about).answer, report.to(about).answer);
                 assert!(rank(is) <= rank(was), "{about:?} is better: {}", what());
             }
@@ -923,7 +973,10 @@ fn a_request_and_a_reply_stand_behind_the_exchange_document_that_names_them() {
         costs(&with_both(scheme, |text| text).file(&whole), &[]);
     }
     let forge = with_both(Scheme::HmacSha256, |text| text);
-    let (no_order, no_text) = (&[About::Consistent][..], &[About::Commitment][..]);
+    let (no_order, no_text) = (
+        &[OpeningQuestion::Consistent][..],
+        &[OpeningQuestion::Commitment][..],
+    );
     for (openings, no) in [
         // Without the document, or with that of another turn only.
         (vec![(1, Request)], no_text),
@@ -938,7 +991,7 @@ fn a_request_and_a_reply_stand_behind_the_exchange_document_that_names_them() {
         (vec![(1, Exchange), (1, Exchange), (1, Request)], no_order),
         (
             vec![(3, Exchange), (3, Request), (3, Prompt)],
-            &[About::Consistent],
+            &[OpeningQuestion::Consistent],
         ),
     ] {
         costs(&forge.file(&openings), no);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gently::record::ledger::commitment::{Role, Scheme, TextOpening};
 use gently::record::ledger::opening::{Document, EntryExtra, OpeningFile};
 use gently::record::signature::PublicKey;
-use gently::verify::{About, Trust, check_opening};
+use gently::verify::{OpeningQuestion, Trust, check_opening};
 use serde_json::Value;
 
 use crate::opening::both;
@@ -78,9 +78,9 @@ fn the_opening_files_of_the_honest_ledger_hold() {
         let answer = |about| report.to(about).answer.word();
         assert_eq!(
             (
-                answer(About::SignedBy),
-                answer(About::NotBefore),
-                answer(About::NotAfter)
+                answer(OpeningQuestion::SignedBy),
+                answer(OpeningQuestion::NotBefore),
+                answer(OpeningQuestion::NotAfter)
             ),
             ("yes", not_before, "not checked"),
             "{name}: {report:#?}"
@@ -115,7 +115,10 @@ fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
         },
     );
     assert_eq!(
-        (report.opens(), report.to(About::SignedBy).answer.word()),
+        (
+            report.opens(),
+            report.to(OpeningQuestion::SignedBy).answer.word()
+        ),
         (true, "not checked")
     );
     for (name, file) in files
@@ -136,9 +139,21 @@ fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
                 ..Trust::default()
             },
         );
-        assert_eq!(report.to(About::TreeHead).answer.word(), "no", "{name}");
-        assert_eq!(report.to(About::SignedBy).answer.word(), "no", "{name}");
-        assert_eq!(report.to(About::Consistent).answer.word(), "yes", "{name}");
+        assert_eq!(
+            report.to(OpeningQuestion::TreeHead).answer.word(),
+            "no",
+            "{name}"
+        );
+        assert_eq!(
+            report.to(OpeningQuestion::SignedBy).answer.word(),
+            "no",
+            "{name}"
+        );
+        assert_eq!(
+            report.to(OpeningQuestion::Consistent).answer.word(),
+            "yes",
+            "{name}"
+        );
     }
 }
 

@@ -272,7 +272,10 @@ fn the_second_of_two_turns_is_told_and_leaves_no_trace() {
         let refused = prompt_numbered(&recorder, &session, &two, second, at(12))
             .await
             .unwrap_err();
-        assert!(matches!(refused, RecorderError::NumbersTaken), "{refused}");
+        assert!(
+            matches!(refused, RecorderError::PlaceholdersChanged),
+            "{refused}"
+        );
         assert_eq!(
             (
                 rig.log(),
@@ -332,7 +335,7 @@ fn one_of_a_batch_that_fails_after_it_has_written_is_undone_alone() {
             async { drop(lock) }
         );
         assert!(
-            matches!(refused, Err(RecorderError::NumbersTaken)),
+            matches!(refused, Err(RecorderError::PlaceholdersChanged)),
             "{refused:?}"
         );
         assert!(

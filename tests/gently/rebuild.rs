@@ -16,7 +16,7 @@ use gently::recorder::rebuild;
 use gently::recorder::{MissingParts, RecorderError, look_for_losses};
 use rusqlite::Connection;
 
-use crate::at_hand::AtHand;
+use crate::at_hand::EventCache;
 use crate::recorder::{Rig, anchor, at, copy_all, denied, fill, overwrite, turn, wait};
 use crate::unguarded::unguarded;
 
@@ -909,7 +909,7 @@ fn a_rebuild_that_stopped_halfway_is_finished_by_the_next() {
 
 #[test]
 fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     assert!(
         home.fine(&["audit", "rebuild"])
             .starts_with("nothing to do: audit.log has all ")
@@ -999,7 +999,7 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
 
 #[test]
 fn a_changed_line_is_said_at_the_next_ask_and_mended_under_a_signed_head() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     home.fine(&["ask", "before"]);
     let log = fs::read_to_string(home.file("audit.log")).unwrap();
     let changed = log.replacen("seq:2", "seq:3", 1);
@@ -1031,7 +1031,7 @@ fn a_changed_line_is_said_at_the_next_ask_and_mended_under_a_signed_head() {
 
 #[test]
 fn without_the_database_it_says_what_can_be_had() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     for part in ["gently.db", "gently.db-wal", "gently.db-shm"] {
         let _ = fs::remove_file(home.file(part));
     }
@@ -1070,7 +1070,7 @@ fn without_the_database_it_says_what_can_be_had() {
 #[test]
 fn a_restored_home_gets_its_files_back_and_still_waits_to_be_adopted() {
     for lost in ["audit.log", "ledger.git"] {
-        let home = AtHand::new();
+        let home = EventCache::new();
         home.fine(&["ask", "before"]);
         let log = fs::read(home.file("audit.log")).unwrap();
         fs::write(home.file("restored.toml"), "").unwrap();
@@ -1096,7 +1096,7 @@ fn a_restored_home_gets_its_files_back_and_still_waits_to_be_adopted() {
 /// his on top.
 #[test]
 fn what_somebody_pushed_is_no_newer_history_and_the_named_way_out_works() {
-    let home = AtHand::new();
+    let home = EventCache::new();
     home.fine(&["ask", "before"]);
     let ledger = home.file("ledger.git");
     let git = |args: &[&str]| {

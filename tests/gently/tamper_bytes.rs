@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use gently::keys::SigningKey;
 use gently::record::ledger::commit::CommitKind;
 use gently::record::signature::PublicKey;
-use gently::verify::{Evidence, QuestionAnswer, Report, VerifyError, verify};
+use gently::verify::{CheckAnswer, Evidence, Report, VerifyError, verify};
 
 use crate::recorder::{Rig, anchor, at, copy_all, turn, wait};
 use crate::tamper::{git, git_bytes, loose};
@@ -126,7 +126,7 @@ fn not_found(report: Result<Report, VerifyError>, places: &[&str]) -> Option<Str
                 .findings
                 .iter()
                 .any(|finding| places.iter().any(|place| finding.place.contains(place)));
-            let no = report.answers.consistent.answer == QuestionAnswer::No;
+            let no = report.answers.consistent.answer == CheckAnswer::No;
             (!no || !named).then(|| format!("{:?}", report.findings))
         }
         // Nothing of a ledger can be read there: no pass either.
@@ -294,7 +294,7 @@ fn every_byte_of_the_names_and_ids_of_packed_refs_is_found_when_it_changes() {
             changed[at] = other;
             fs::write(&file, &changed).unwrap();
             let passes = match check(&ledger, small) {
-                Ok(report) => report.answers.consistent.answer == QuestionAnswer::Yes,
+                Ok(report) => report.answers.consistent.answer == CheckAnswer::Yes,
                 Err(VerifyError::Nothing { .. } | VerifyError::Repository(_)) => false,
                 Err(error) => panic!("{error}"),
             };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::record::signature::PublicKey;
-use gently::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, SessionBlock, verify};
+use gently::verify::{AuditQuestion, CheckAnswer, Evidence, Report, SessionBlock, verify};
 use serde_json::Value;
 
 fn vectors() -> PathBuf {
@@ -109,7 +109,7 @@ fn the_honest_ledger_is_what_its_makers_say() {
             );
         }
     }
-    assert_eq!(report.answers.signed_by.answer, QuestionAnswer::Yes);
+    assert_eq!(report.answers.signed_by.answer, CheckAnswer::Yes);
     assert!(report.passes() && report.holds() && report.chain_valid);
     assert_eq!(
         (report.extents.signed_by, report.unsigned),
@@ -180,7 +180,7 @@ fn a_defective_ledger_gets_no_yes_where_its_defect_is() {
             let question = question(not_yes.as_str().unwrap());
             assert_ne!(
                 report.answers.to(question).answer,
-                QuestionAnswer::Yes,
+                CheckAnswer::Yes,
                 "{name}: {question:?}"
             );
             let named = report

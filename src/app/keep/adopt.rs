@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::home::Home;
-use crate::recorder::{self, AdoptFault, Newer, RecorderError, TakenOver, is_marked, taken_over};
+use crate::recorder::{
+    self, AdoptFault, AdoptionResult, NewerLedger, RecorderError, is_marked, taken_over,
+};
 use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -23,7 +25,7 @@ pub struct AdoptSource {
 /// What a check of such a ledger found.
 pub enum AdoptCheck {
     /// It holds together; this is what is in it.
-    Holds(Newer),
+    Holds(NewerLedger),
     /// It does not, or is not signed by the home's key.
     Fails(Box<Report>),
 }
@@ -69,7 +71,7 @@ pub fn check(home: &Home, source: &AdoptSource) -> Result<AdoptCheck, OpenHomeEr
     if !holds(&report) {
         return Ok(AdoptCheck::Fails(Box::new(report)));
     }
-    let newer = Newer::read(&source.repository, log)?;
+    let newer = NewerLedger::read(&source.repository, log)?;
     if newer.unsigned > 0 && source.is_own {
         let (unsigned, signed) = (newer.unsigned, newer.lines.len());
         return Err(RecorderError::from(AdoptFault::Unsigned { unsigned, signed }).into());
@@ -78,7 +80,7 @@ pub fn check(home: &Home, source: &AdoptSource) -> Result<AdoptCheck, OpenHomeEr
 }
 
 /// Takes over what is newer.
-pub fn take_over(home: &Home, newer: &Newer) -> Result<TakenOver, OpenHomeError> {
+pub fn take_over(home: &Home, newer: &NewerLedger) -> Result<AdoptionResult, OpenHomeError> {
     let config = open::config(home)?;
     let mut salts = || {
         open::fresh_salt().map_err(|e| RecorderError::Unrecordable {

@@ -2,7 +2,7 @@
 
 use crate::anchor::calendar::Calendar;
 use crate::recorder::Paths;
-use crate::stamp::{AT_LEISURE, AtClose, StampError, StampResult, Stamper, UpgradeResult};
+use crate::stamp::{AT_LEISURE, CloseStampResult, StampError, StampResult, Stamper, UpgradeResult};
 use crate::store::Store;
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
@@ -108,7 +108,7 @@ pub async fn upgrade(opened: &OpenHome) -> Result<UpgradeResult, StampingError> 
 /// What came of stamping when `main` had moved.
 pub struct StampingReport {
     /// What calendars said of new tree heads and of pending ones.
-    pub results: AtClose,
+    pub results: CloseStampResult,
     /// Why what the calendars said could not be kept for `doctor`.
     pub not_kept: Option<String>,
 }

@@ -4,4 +4,4 @@ pub mod context;
 pub mod items;
 pub mod named_artifact;
 pub mod project;
-pub(super) mod under_numbers;
+pub(super) mod with_placeholders;

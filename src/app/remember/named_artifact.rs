@@ -5,7 +5,7 @@ use crate::govern::sanitize::redact_with;
 use crate::record::hash::Hash32;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact};
 
-use super::under_numbers::record_under_numbers;
+use super::with_placeholders::record_with_placeholders;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 
 /// A name that a person gives something.
@@ -38,7 +38,7 @@ pub async fn record_named(
     named: NamedArtifact<'_>,
     notice: &dyn Fn(&str),
 ) -> Result<(RecordedArtifact, Vec<String>), OpenHomeError> {
-    let (recorded, found) = record_under_numbers(opened, key, |numbers, session| {
+    let (recorded, found) = record_with_placeholders(opened, key, |numbers, session| {
         let name = redact_with(named.name, numbers);
         let mut content = vec![
             ("by", ArtifactField::Hash(key)),

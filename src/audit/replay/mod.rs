@@ -38,7 +38,7 @@ use crate::store::{
 
 use super::rows::contexts::ContextFault;
 use counts::IntentIndex;
-use source::AtHand;
+use source::EventCache;
 use stream::Stream;
 
 pub use trial::{Cause, DenyingRule, Total, Trial, TrialDifference};
@@ -171,7 +171,7 @@ pub struct Replay<'a> {
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
     configs: RefCell<HashMap<Hash32, Rc<ConfigOnRecord>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
-    at_hand: RefCell<AtHand>,
+    at_hand: RefCell<EventCache>,
     /// What is wrong with a thread, once it was looked at.
     threads: RefCell<HashMap<Uuid, Option<String>>>,
     /// Exchanges and contexts that some tombstone names, once they were looked for.

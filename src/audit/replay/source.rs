@@ -60,12 +60,12 @@ const BYTES: usize = 16 * 1024 * 1024;
 
 /// Events that were made again in this run, so that none is made twice soon.
 #[derive(Default)]
-pub(super) struct AtHand {
+pub(super) struct EventCache {
     events: HashMap<Uuid, Rc<CurrentEvent>>,
     bytes: usize,
 }
 
-impl AtHand {
+impl EventCache {
     fn put(&mut self, id: Uuid, said: CurrentEvent) -> Rc<CurrentEvent> {
         let bytes = said.text().map_or(0, str::len);
         if self.events.len() >= EVENTS || self.bytes + bytes > BYTES {

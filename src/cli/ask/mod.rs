@@ -23,7 +23,7 @@ use super::args::AskArgs;
 use super::set_up::init;
 use super::{Notices, could_not, program, say};
 use receipt::ReceiptFile;
-use turn::{TurnDoor, settled};
+use turn::{TurnScreen, settled};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 pub(super) const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -76,7 +76,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
-    let door = TurnDoor {
+    let door = TurnScreen {
         json,
         verbose: args.verbose,
         made,
@@ -113,7 +113,7 @@ fn taken_for_question(
 
 /// Asks, and does what can wait until the answer is there.
 async fn answer(
-    door: &TurnDoor<'_>,
+    door: &TurnScreen<'_>,
     opened: &OpenHome,
     request: &AskRequest,
     (place, is_touched): (Option<ReceiptFile>, bool),

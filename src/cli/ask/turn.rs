@@ -30,7 +30,7 @@ use crate::cli::screen::{mark, quiet};
 use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print_reply, program, say, withheld};
 
 /// How a question came in at this door, and what was said at it.
-pub struct TurnDoor<'a> {
+pub struct TurnScreen<'a> {
     /// Whether the answer is one JSON object.
     pub json: bool,
     /// Whether more is said after an answer.
@@ -78,7 +78,7 @@ pub async fn settled(
     Ok(())
 }
 
-impl TurnDoor<'_> {
+impl TurnScreen<'_> {
     /// Asks, and prints what came of it. The signals are armed for as long as it takes.
     pub async fn ask(
         &self,

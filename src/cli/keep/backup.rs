@@ -4,13 +4,13 @@ use crate::app::home::open::{self, OpenHomeError, before_commands};
 use crate::app::keep::adopt::{self, AdoptCheck};
 use crate::app::keep::backup::{RestoreResult, backup, restore};
 use crate::home::Home;
-use crate::recorder::TakenOver;
+use crate::recorder::AdoptionResult;
 use crate::verify::{Report, VerifyError};
 use crate::view::keep::backup::{AdoptView, BackupView, RestoreView};
 
 use crate::cli::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use crate::cli::prove::audit::answers::report_lines;
-use crate::cli::prove::stranger::bounded;
+use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::screen::counted;
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, NEGATIVE, say};
@@ -123,11 +123,11 @@ async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError>
     ))
 }
 
-fn show_taken(taken: &TakenOver, json: bool) -> u8 {
+fn show_taken(taken: &AdoptionResult, json: bool) -> u8 {
     view_or_words(json, || AdoptView::of(taken), || say_taken(taken))
 }
 
-fn say_taken(taken: &TakenOver) -> u8 {
+fn say_taken(taken: &AdoptionResult) -> u8 {
     say(&format!(
         "took over log lines {} to {}, {}, {}. This home writes again",
         taken.from_line,

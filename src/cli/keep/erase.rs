@@ -7,12 +7,12 @@ use crate::recorder::ErasureResult;
 use crate::view::keep::erasure::{ErasureReachView, ErasureView, words_also_in};
 
 use crate::cli::args::EraseArgs;
-use crate::cli::screen::consent::{self, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmWords};
 use crate::cli::screen::quiet;
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, could_not, print_words, program, say};
 
-const WORDS: ConsentWords = ConsentWords {
+const WORDS: ConfirmWords = ConfirmWords {
     does: "erase it",
     done: "erased",
 };
@@ -28,7 +28,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
     if args.consent.dry_run {
         let home = open::existing_home()?;
         let planned = plan(&*open::store(&home)?, &open::config(&home)?, &target)?;
-        return Ok(consent::dry_run(&ErasureReachView::plan(&planned), json));
+        return Ok(confirm::dry_run(&ErasureReachView::plan(&planned), json));
     }
     let opened = open::open_home()?;
     opened.authorize().await?;

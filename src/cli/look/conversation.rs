@@ -28,7 +28,7 @@ use crate::view::look::conversation::{
 
 use super::{below_row, zone_line};
 use crate::cli::keep::erase::say_what_is_left;
-use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
 use crate::cli::set_up::init;
@@ -37,7 +37,7 @@ use crate::cli::{
     refusal, say,
 };
 
-const WORDS: ConsentWords = ConsentWords {
+const WORDS: ConfirmWords = ConfirmWords {
     does: "delete it",
     done: "deleted",
 };
@@ -99,7 +99,7 @@ pub enum ConversationCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         #[command(flatten)]
-        consent: ConsentArgs,
+        consent: ConfirmArgs,
     },
 }
 
@@ -492,14 +492,14 @@ fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
 async fn erase_all(
     id: &str,
     reason: Option<&str>,
-    consent: ConsentArgs,
+    consent: ConfirmArgs,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     if consent.dry_run {
         let home = open::existing_home()?;
         let store = open::store(&home)?;
         let planned = plan_deletion((&home, &store), &open::config(&home)?, id)?;
-        return Ok(consent::dry_run(
+        return Ok(confirm::dry_run(
             &ConversationDeletionView::plan(&planned),
             json,
         ));

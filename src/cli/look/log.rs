@@ -10,7 +10,7 @@ use crate::record::log::entry::Line;
 use crate::view::look::log_line::{LogLineView, TornLineView};
 
 use crate::cli::args::LogArgs;
-use crate::cli::screen::{Gate, quiet};
+use crate::cli::screen::{ScreenFilter, quiet};
 use crate::cli::{COULD_NOT, NEGATIVE, paged, present, rendered, say};
 
 /// The widest event name of the format.
@@ -33,7 +33,11 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
     };
     let line = |line: &CheckedLine| rendered(json, || LogLineView::of(line), || plain(line) + "\n");
     let lines: String = found.shown.iter().map(line).collect();
-    let gate = if json { Gate::out } else { Gate::told };
+    let gate = if json {
+        ScreenFilter::out
+    } else {
+        ScreenFilter::told
+    };
     let printed = paged(&lines, gate);
     if found.torn > 0 {
         let torn_bytes = found.torn;

@@ -17,7 +17,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::look::search::{HitCountView, SearchView};
 
 use crate::cli::screen::pager;
-use crate::cli::screen::{self, Gate, counted, minute, quiet, row};
+use crate::cli::screen::{self, ScreenFilter, counted, minute, quiet, row};
 use crate::cli::{FINE, NEGATIVE, could_not, not_printed, present, program, rendered, say};
 use crate::os::shell_word;
 
@@ -192,7 +192,11 @@ const PAGE: &str = "--before=PLACE";
 /// Prints what was found; `again` is the command with [`PAGE`] for the place.
 fn print_result(result: &SearchResult, is_later_page: bool, again: &str, json: bool) -> u8 {
     let text = rendered(json, || SearchView::of(result), || lines(&result.hits));
-    let gate = if json { Gate::out } else { Gate::hits };
+    let gate = if json {
+        ScreenFilter::out
+    } else {
+        ScreenFilter::hits
+    };
     let printed = match pager::write(&text, gate) {
         Ok(()) => FINE,
         Err(e) => not_printed(&e),

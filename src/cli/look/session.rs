@@ -11,13 +11,13 @@ use crate::view::prove::tree_head::ThirdPartyView;
 
 use crate::cli::args::SessionCommand;
 use crate::cli::prove::heads;
-use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::screen::{self, counted, minute, quiet};
 use crate::cli::set_up::init;
 use crate::cli::{FINE, Notices, could_not, present, print_words, say};
 
-const WORDS: ConsentWords = ConsentWords {
+const WORDS: ConfirmWords = ConfirmWords {
     does: "close it",
     done: "closed",
 };
@@ -55,7 +55,7 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
 async fn close(
     prefix: Option<String>,
     verbose: bool,
-    consent: ConsentArgs,
+    consent: ConfirmArgs,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     let prefix = prefix.as_deref();
@@ -63,7 +63,7 @@ async fn close(
         let home = open::existing_home()?;
         let planned = session::plan_close(&home.paths(), &open::store(&home)?, prefix)?;
         let view = SessionClosePlanView::plan(&planned);
-        return Ok(consent::dry_run(&view, json));
+        return Ok(confirm::dry_run(&view, json));
     }
     let opened = open::open_home()?;
     opened.authorize().await?;

@@ -17,7 +17,7 @@ use crate::view::keep::plan::PlanView;
 use crate::view::prove::share::{ShareNotices, ShareView};
 
 use super::audit::open::{recorded, tell};
-use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::{could_not, present_or_tell, program, say};
 
@@ -46,7 +46,7 @@ pub struct ShareArgs {
     pub withheld: bool,
     /// Whether it is asked before it is written.
     #[command(flatten)]
-    pub consent: ConsentArgs,
+    pub consent: ConfirmArgs,
 }
 
 /// Publishes the chosen turns of a session after the person agreed.
@@ -129,14 +129,14 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     if args.consent.dry_run {
         lines.push(format!("It would be written to {}", places.list()));
         let plan = PlanView::new(true, lines, ShareNotices::of(&selection));
-        return Ok(consent::dry_run(&plan, json));
+        return Ok(confirm::dry_run(&plan, json));
     }
     lines.iter().for_each(|line| say(line));
-    let words = ConsentWords {
+    let words = ConfirmWords {
         does: "write it",
         done: "written, and nothing is on record of it",
     };
-    consent::ask(args.consent.yes, words).map_err(OpenTextsError::Because)?;
+    confirm::ask(args.consent.yes, words).map_err(OpenTextsError::Because)?;
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;

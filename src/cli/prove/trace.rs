@@ -24,7 +24,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::record::trace::field::{TraceField, TraceStep};
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::TraceRequest;
-use crate::verify::{QuestionAnswer, QuestionVerdict};
+use crate::verify::{CheckAnswer, CheckVerdict};
 use crate::view::prove::trace::{
     CheckedTraceView, CheckedTracesView, NewExportView, ShownTraceView, TraceKeyView,
 };
@@ -445,7 +445,7 @@ fn headline(outcome: TracesOutcome, checked: &[CheckedTrace]) -> String {
             let open = TraceQuestion::ALL.into_iter().filter(|question| {
                 checked
                     .iter()
-                    .any(|one| one.answer(*question) != QuestionAnswer::Yes)
+                    .any(|one| one.answer(*question) != CheckAnswer::Yes)
             });
             let open: Vec<String> = open.map(said).collect();
             let rest = match open.is_empty() {
@@ -469,11 +469,11 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
     }
     let mut text = String::new();
     for question in TraceQuestion::ALL {
-        let of = |answer: QuestionAnswer| {
+        let of = |answer: CheckAnswer| {
             let is = |one: &&CheckedTrace| one.answer(question) == answer;
             checked.iter().filter(is).count()
         };
-        let (yes, no) = (of(QuestionAnswer::Yes), of(QuestionAnswer::No));
+        let (yes, no) = (of(CheckAnswer::Yes), of(CheckAnswer::No));
         let sign = match (yes, no) {
             (_, 1..) => "no",
             (yes, 0) if yes == checked.len() => "yes",
@@ -486,7 +486,7 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
             checked.len() - yes - no
         ));
     }
-    let wrong = checked.iter().filter(|one| one.has(QuestionAnswer::No));
+    let wrong = checked.iter().filter(|one| one.has(CheckAnswer::No));
     let told: String = wrong.clone().take(TOLD).map(short_text).collect();
     text.push_str(&told);
     match wrong.count().saturating_sub(TOLD) {
@@ -516,7 +516,7 @@ fn short_text(one: &CheckedTrace) -> String {
     let held: Vec<String> = one
         .answers
         .iter()
-        .filter(|(_, verdict)| verdict.answer == QuestionAnswer::Yes)
+        .filter(|(_, verdict)| verdict.answer == CheckAnswer::Yes)
         .map(|(question, _)| said(*question))
         .collect();
     let mut text = title(one);
@@ -524,7 +524,7 @@ fn short_text(one: &CheckedTrace) -> String {
         text.push_str(&format!("{} {}\n", mark("yes"), held.join(", ")));
     }
     let others = one.answers.iter();
-    let others = others.filter(|(_, verdict)| verdict.answer != QuestionAnswer::Yes);
+    let others = others.filter(|(_, verdict)| verdict.answer != CheckAnswer::Yes);
     text.extend(others.map(|(question, verdict)| answer_text(*question, verdict)));
     text
 }
@@ -536,7 +536,7 @@ fn one_text(one: &CheckedTrace) -> String {
     title(one) + &answers.collect::<String>()
 }
 
-fn answer_text(question: TraceQuestion, verdict: &QuestionVerdict) -> String {
+fn answer_text(question: TraceQuestion, verdict: &CheckVerdict) -> String {
     let word = verdict.answer.word();
     let reason = quiet(&verdict.reason);
     let rest = match reason.is_empty() {

@@ -13,7 +13,7 @@ use crate::view::remember::project::{
     ListedProjectView, NamedProjectView, ProjectChoiceView, RetiredProjectView, retirement,
 };
 
-use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::{counted, quiet};
 use crate::cli::{Notices, could_not, present, program, say};
 
@@ -43,7 +43,7 @@ pub enum ProjectCommand {
         /// Its name or how that begins, or its id as in project-1
         project: String,
         #[command(flatten)]
-        consent: ConsentArgs,
+        consent: ConfirmArgs,
     },
     /// Put a project in use: only its conversations are listed, and new ones join it
     ///
@@ -92,17 +92,17 @@ pub async fn run(command: ProjectCommand, json: bool) -> Result<u8, OpenHomeErro
 }
 
 /// Retires a project, once somebody has said that it may be.
-async fn end(project: &str, consent: ConsentArgs, json: bool) -> Result<u8, OpenHomeError> {
+async fn end(project: &str, consent: ConfirmArgs, json: bool) -> Result<u8, OpenHomeError> {
     if consent.dry_run {
         let home = open::existing_home()?;
         let (store, config) = (open::store(&home)?, open::config(&home)?);
         let planned = plan_retirement(&store, &config, project)?;
-        return Ok(consent::dry_run(&retirement(&planned), json));
+        return Ok(confirm::dry_run(&retirement(&planned), json));
     }
     let opened = open::open_home()?;
     opened.authorize().await?;
     let planned = plan_retirement(&opened.store, &opened.config, project)?;
-    let words = ConsentWords {
+    let words = ConfirmWords {
         does: "retire it",
         done: "retired",
     };

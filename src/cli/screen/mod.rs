@@ -5,15 +5,15 @@
 //! and so it is on standard error always, which is for people wherever it is led (git shows a
 //! hook's on the terminal of whoever pushes). A pipe behind standard output gets the exact bytes.
 
-pub(super) mod consent;
+pub(super) mod confirm;
 pub(super) mod line_break;
 pub(super) mod new_file;
 pub(super) mod pager;
 pub(super) mod passphrase;
-pub(super) mod prompt;
 mod reply_lines;
 pub(super) mod signals;
 pub(super) mod terminal;
+pub(super) mod typed_line;
 pub(super) mod view_or_words;
 
 use std::io::{self, IsTerminal as _, Stderr, StdoutLock, Write};
@@ -70,7 +70,7 @@ impl Paint {
     }
 }
 
-/// What stands before and behind a word that is set off, until [`Gate::hits`] does that: characters
+/// What stands before and behind a word that is set off, until [`ScreenFilter::hits`] does that: characters
 /// that are none, and stand in no text.
 pub const SET_OFF: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
@@ -115,7 +115,7 @@ impl LineFold {
 }
 
 /// Where text leaves the program.
-pub struct Gate<W> {
+pub struct ScreenFilter<W> {
     to: W,
     spells: bool,
     paint: Paint,
@@ -126,11 +126,11 @@ pub struct Gate<W> {
     plain: bool,
 }
 
-impl Gate<StdoutLock<'static>> {
+impl ScreenFilter<StdoutLock<'static>> {
     /// Standard output, for what stays as it is: a file, a key, JSON.
     pub fn out() -> Self {
         let to = io::stdout();
-        Gate {
+        ScreenFilter {
             spells: to.is_terminal(),
             to: to.lock(),
             paint: Paint::Nothing,
@@ -143,7 +143,7 @@ impl Gate<StdoutLock<'static>> {
     /// Standard output, for somebody's words, as an answer is: on a terminal their lines are broken
     /// between words, and their code stays.
     pub fn reply() -> Self {
-        Gate {
+        ScreenFilter {
             folds: LineFold::at(&io::stdout(), folded_reply),
             ..Self::out()
         }
@@ -151,7 +151,7 @@ impl Gate<StdoutLock<'static>> {
 
     /// Standard output, for what gently says: lines are broken between words.
     pub fn told() -> Self {
-        Gate {
+        ScreenFilter {
             folds: LineFold::at(&io::stdout(), folded),
             plain: is_plain_locale(),
             ..Self::out()
@@ -160,7 +160,7 @@ impl Gate<StdoutLock<'static>> {
 
     /// The same, of help, which is all our own and brings its colours along.
     pub fn help() -> Self {
-        Gate {
+        ScreenFilter {
             spells: false,
             ..Self::told()
         }
@@ -170,25 +170,25 @@ impl Gate<StdoutLock<'static>> {
     pub fn report() -> Self {
         let gate = Self::told();
         let paint = Paint::EachLine.when(is_coloured(gate.spells));
-        Gate { paint, ..gate }
+        ScreenFilter { paint, ..gate }
     }
 
-    /// The same as [`Gate::told`], of what a search found: its words are set off.
+    /// The same as [`ScreenFilter::told`], of what a search found: its words are set off.
     pub fn hits() -> Self {
         let gate = Self::told();
         let marking = match is_coloured(gate.spells) {
             true => SetOffStyle::Colour,
             false => SetOffStyle::Brackets,
         };
-        Gate { marking, ..gate }
+        ScreenFilter { marking, ..gate }
     }
 }
 
-impl Gate<Stderr> {
+impl ScreenFilter<Stderr> {
     /// The gate before standard error.
     pub fn err() -> Self {
         let to = io::stderr();
-        Gate {
+        ScreenFilter {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
             marking: SetOffStyle::None,
             spells: true,
@@ -208,7 +208,7 @@ pub fn columns(stream: &(impl AsFd + io::IsTerminal)) -> Option<usize> {
     (columns > 0).then_some(usize::from(columns))
 }
 
-impl<W> Gate<W> {
+impl<W> ScreenFilter<W> {
     /// The text as it passes.
     pub fn passed(&self, text: &str) -> String {
         let text = if self.spells {
@@ -234,7 +234,7 @@ impl<W> Gate<W> {
     }
 }
 
-impl<W: Write> Write for Gate<W> {
+impl<W: Write> Write for ScreenFilter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.passes_bytes() {
             self.to.write_all(bytes)?;
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn a_gate_spells_for_people_and_for_nobody_else() {
         for (spells, expected) in [(true, "a\\u001b[2J\n"), (false, "a\u{1b}[2J\n")] {
-            let mut gate = Gate {
+            let mut gate = ScreenFilter {
                 to: Vec::new(),
                 spells,
                 paint: Paint::Nothing,
@@ -464,7 +464,7 @@ mod tests {
                 "a \u{1b}[1m\u{1b}[33mword\u{1b}[0m \\u001b[1m [of] it\n",
             ),
         ] {
-            let mut gate = Gate {
+            let mut gate = ScreenFilter {
                 to: Vec::new(),
                 spells: true,
                 paint: Paint::Nothing,
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_locale_without_signs_gets_plain_characters() {
-        let mut gate = Gate {
+        let mut gate = ScreenFilter {
             to: Vec::new(),
             spells: true,
             paint: Paint::Nothing,
@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn what_is_folded_gets_the_colours_of_its_first_lines() {
-        let mut gate = Gate {
+        let mut gate = ScreenFilter {
             to: Vec::new(),
             spells: true,
             paint: Paint::EachLine,
@@ -538,7 +538,7 @@ mod tests {
                 ),
             ),
         ] {
-            let mut gate = Gate {
+            let mut gate = ScreenFilter {
                 to: Vec::new(),
                 spells: true,
                 paint,

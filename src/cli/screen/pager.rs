@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustix::termios::tcgetwinsize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Gate;
+use super::ScreenFilter;
 use super::line_break;
 use super::terminal::wanted;
 
@@ -27,7 +27,7 @@ pub fn allow(allowed: bool) {
 ///
 /// As with git, an empty `$PAGER` means none, and `less` ends by itself where all fits and leaves
 /// the text on the screen. Where the pager can't be run, or fails, the text is written as it is.
-pub fn write(text: &str, gate: fn() -> Gate<StdoutLock<'static>>) -> io::Result<()> {
+pub fn write(text: &str, gate: fn() -> ScreenFilter<StdoutLock<'static>>) -> io::Result<()> {
     if let Some(pager) = pager() {
         let passed = gate().passed(text);
         if is_longer_than_screen(&passed) && has_paged(&pager, &passed) {

@@ -7,7 +7,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::keys::KeyError;
 
-use super::{prompt, signals};
+use super::{signals, typed_line};
 
 /// The terminal of this process, wherever standard input and output lead.
 const TERMINAL: &str = "/dev/tty";
@@ -40,7 +40,7 @@ pub fn ask(words: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
 fn in_chat(words: &str) -> io::Result<Option<String>> {
     let terminal = File::options().read(true).write(true).open(TERMINAL)?;
     let ask = || (&terminal).write_all(words.as_bytes());
-    let typed = prompt::line(&terminal, false, ask)?;
+    let typed = typed_line::line(&terminal, false, ask)?;
     let text = typed.map(|typed| String::from_utf8(typed.to_vec()));
     text.transpose()
         .map_err(|_| io::Error::other("what was typed is no UTF-8"))

@@ -12,7 +12,7 @@ use crate::view::set_up::setting::{
     ChangedSettingView, ConfigPathView, NamedSettingView, SettingView,
 };
 
-use crate::cli::screen::Gate;
+use crate::cli::screen::ScreenFilter;
 use crate::cli::{Notices, paged, print, rendered, say};
 
 use super::init;
@@ -74,7 +74,7 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
     meant.iter().for_each(|meant| say(&meant.why));
     // One value is for scripts; all of them are for reading.
     Ok(match command {
-        ConfigCommand::Get { key: None } if !json => paged(&said, Gate::told),
+        ConfigCommand::Get { key: None } if !json => paged(&said, ScreenFilter::told),
         _ => print(&said),
     })
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::app::set_up::hook::{self, ReceivedPush, read_updates};
 
-use crate::cli::prove::stranger::bounded;
+use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::{COULD_NOT, FINE, NEGATIVE, print, say, say_finding};
 
 /// What a hook runs, and how hooks are installed.

@@ -13,7 +13,7 @@ use crate::view::set_up::key::{
 
 use crate::cli::args::KeyCommand;
 use crate::cli::prove::heads;
-use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, Notices, could_not, present, present_as_is, program, say, say_finding};
 
@@ -68,19 +68,19 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
 async fn revoke(
     name: &str,
     force: bool,
-    consent: ConsentArgs,
+    consent: ConfirmArgs,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     if consent.dry_run {
         let store = open::store(&open::existing_home()?)?;
         let planned = keys::plan_revocation(&store, name, force)?;
-        return Ok(consent::dry_run(&RevocationPlanView::plan(&planned), json));
+        return Ok(confirm::dry_run(&RevocationPlanView::plan(&planned), json));
     }
     let opened = open::open_home()?;
     // A name that is none is no reason to ask for a passphrase.
     let planned = keys::plan_revocation(&opened.store, name, force)?;
     opened.authorize().await?;
-    let words = ConsentWords {
+    let words = ConfirmWords {
         does: "revoke it",
         done: "revoked",
     };
@@ -110,17 +110,17 @@ fn line(row: &AuthKeyRow, width: usize) -> String {
     )
 }
 
-async fn rotate(to: Option<&Path>, consent: ConsentArgs, json: bool) -> Result<u8, OpenHomeError> {
+async fn rotate(to: Option<&Path>, consent: ConfirmArgs, json: bool) -> Result<u8, OpenHomeError> {
     if consent.dry_run {
         let home = open::existing_home()?;
         let (config, store) = (open::config(&home)?, open::store(&home)?);
         let planned = keys::plan_rotation(&home, &config, &store, to)?;
-        return Ok(consent::dry_run(&RotationPlanView::plan(&planned), json));
+        return Ok(confirm::dry_run(&RotationPlanView::plan(&planned), json));
     }
     let opened = open::open_home()?;
     opened.authorize().await?;
     let planned = keys::plan_rotation(&opened.home, &opened.config, &opened.store, to)?;
-    let words = ConsentWords {
+    let words = ConfirmWords {
         does: "put a new key in force",
         done: "changed",
     };

@@ -12,7 +12,7 @@ use crate::home::locate;
 use crate::app::home::open::{OpenHomeError, env};
 use crate::app::set_up::rules_in_force::put_in_force;
 use crate::cli::args::SanitizeArgs;
-use crate::cli::screen::Gate;
+use crate::cli::screen::ScreenFilter;
 use crate::cli::{FINE, could_not, json_line, present_as_is, say};
 use crate::view::set_up::sanitized::RedactionView;
 
@@ -73,7 +73,7 @@ struct SanitizeInput {
 
 /// One text a line, until the end of standard input or the first line that is none.
 fn lines() -> Result<u8, String> {
-    let mut out = BufWriter::new(Gate::out());
+    let mut out = BufWriter::new(ScreenFilter::out());
     let written = |e: std::io::Error| format!("writing to standard output: {e}");
     for (nth, line) in std::io::stdin().lock().lines().enumerate() {
         let number = nth + 1;

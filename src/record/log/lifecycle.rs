@@ -204,7 +204,7 @@ impl SessionState {
     /// Takes one line of the session that is not its `session_start`.
     ///
     /// `before` is the line just before it in the log, of whatever session.
-    pub(crate) fn take(&mut self, line: &Line, before: Before, found: &mut LineViolations) {
+    pub(crate) fn take(&mut self, line: &Line, before: PrecedingLine, found: &mut LineViolations) {
         if let Some(end) = &self.end {
             let expected = format!("nothing after line {}", end.line);
             return found.add(LogRule::SessionEnded, expected, line.event.name());
@@ -323,14 +323,20 @@ impl SessionState {
         prompt
     }
 
-    fn check_direct(&self, seq: u64, before: Before, line: &Line, found: &mut LineViolations) {
+    fn check_direct(
+        &self,
+        seq: u64,
+        before: PrecedingLine,
+        line: &Line,
+        found: &mut LineViolations,
+    ) {
         let direct = match before {
-            Before::Prompt {
+            PrecedingLine::Prompt {
                 session,
                 seq: asked,
             } => session == self.id && asked == seq,
-            Before::Unreadable => true,
-            Before::Other => false,
+            PrecedingLine::Unreadable => true,
+            PrecedingLine::Other => false,
         };
         if !direct {
             let expected = format!("the prompt with seq {seq} on the line before");
@@ -413,7 +419,7 @@ impl SessionState {
 
 /// What the line just before is, for the outcomes that must follow their prompt directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum PrecedingLine {
     /// The session's prompt of that number.
     Prompt { session: Hash32, seq: u64 },
     /// Another line, or none.

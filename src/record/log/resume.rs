@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::line_hash;
 use super::entry::{EntryError, Event, Line};
-use super::lifecycle::{Before, SessionStart, SessionState};
+use super::lifecycle::{PrecedingLine, SessionStart, SessionState};
 use super::violation::{LineViolations, Violation};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -132,7 +132,7 @@ impl LogScan {
         };
         let mut found = LineViolations::of_line(self.count);
         // Whether an outcome follows its prompt directly was judged before.
-        session.take(line, Before::Unreadable, &mut found);
+        session.take(line, PrecedingLine::Unreadable, &mut found);
         if !session.is_open() {
             self.open.remove(&id);
         }

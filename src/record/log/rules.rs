@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::chain::{line_hash, session_id};
 use super::entry::{Event, Line, excerpt};
-use super::lifecycle::{Before, check_local};
+use super::lifecycle::{PrecedingLine, check_local};
 use super::resume::Resume;
 use super::violation::LineViolations;
 use crate::record::bitcoin::block::branch_of;
@@ -53,7 +53,7 @@ pub struct LogState {
     opening_of: Hash32,
     branches: BTreeSet<String>,
     last_branch: Option<String>,
-    before: Before,
+    before: PrecedingLine,
 }
 
 impl Default for LogState {
@@ -79,7 +79,7 @@ impl LogState {
             opening_of: Hash32::ZERO,
             branches: BTreeSet::new(),
             last_branch: None,
-            before: Before::Other,
+            before: PrecedingLine::Other,
         }
     }
 
@@ -225,7 +225,7 @@ impl LogState {
         self.head_known = hash.is_some();
         self.head = hash.unwrap_or(self.head);
         self.opening.clear();
-        self.before = Before::Unreadable;
+        self.before = PrecedingLine::Unreadable;
     }
 
     /// Genesis, chain, time, record: what concerns every line.
@@ -371,8 +371,10 @@ impl LogState {
         self.head_known = true;
         self.last_time = Some(line.time);
         self.before = match (&line.event, line.session) {
-            (Event::Prompt { seq, .. }, Some(session)) => Before::Prompt { session, seq: *seq },
-            _ => Before::Other,
+            (Event::Prompt { seq, .. }, Some(session)) => {
+                PrecedingLine::Prompt { session, seq: *seq }
+            }
+            _ => PrecedingLine::Other,
         };
     }
 }

@@ -37,9 +37,9 @@ const PLACES: usize = 4;
 /// Fractions of ours are below this: with four places they then have at most sixteen digits, which
 /// a double holds.
 const BELOW: u128 = 1_000_000_000_000;
-/// From this power of ten on Python prints an exponent,
+/// From this power of ten on Python prints an exponent.
 const LARGE: i32 = 16;
-/// and below this one.
+/// Below this power of ten Python prints an exponent, too.
 const TINY: i32 = -4;
 
 impl TraceNumber {

@@ -125,7 +125,7 @@ impl Recorder {
     /// The same for an artifact of an open session whose texts were redacted with the session's
     /// numbers.
     ///
-    /// [`RecorderError::NumbersTaken`] when another turn was first.
+    /// [`RecorderError::PlaceholdersChanged`] when another turn was first.
     pub async fn artifact_numbered(
         &self,
         new: NewArtifact,

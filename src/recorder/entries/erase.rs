@@ -1,5 +1,5 @@
-//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 2
-//! and 11.6).
+//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 3
+//! and 12, step 6).
 //!
 //! ```text
 //! tombstone   {"contexts":["UUID",…],"ids":["UUID","note:000001",…],"reason":"…"}     an artifact outside of any session
@@ -52,13 +52,13 @@ const KEPT: [&str; 8] = [
     SANITIZE_POLICY,
     CONFIG_RELOAD,
 ];
-/// What nobody can put together again of an exchange whose model was shown a turn that is erased …
+/// What nobody can put together again of an exchange whose model was shown a turn that is erased.
 const GONE_WITH_TURN: [Role; 3] = [
     Role::CompiledPrompt,
     Role::ContextDigest,
     Role::PromptDigest,
 ];
-/// … or an artifact.
+/// The same where it was shown an artifact that is erased.
 const GONE_WITH_ARTIFACT: [Role; 3] = [Role::CompiledPrompt, Role::Bundle, Role::PromptDigest];
 /// The reason of a tombstone where no text is kept.
 const UNKEPT_REASON: &str = "not kept";

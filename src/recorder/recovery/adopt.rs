@@ -142,7 +142,7 @@ pub struct NewerCommit {
 
 /// A verified ledger: all its lines, and its commits by the HASH of their line.
 #[derive(Clone, Debug, Default)]
-pub struct Newer {
+pub struct NewerLedger {
     /// All lines from the first, without newlines.
     pub lines: Vec<String>,
     /// By `Log`; a session's end and its close on `main` share one.
@@ -153,7 +153,7 @@ pub struct Newer {
 
 /// What was taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenOver {
+pub struct AdoptionResult {
     /// Number of the first line that is new, from 1.
     pub from_line: u64,
     /// Number of the last line.
@@ -181,11 +181,11 @@ pub struct TakenOver {
 /// `salts` gives a salt for each document.
 pub(in crate::recorder) fn take_over(
     paths: &Paths,
-    newer: &Newer,
+    newer: &NewerLedger,
     key: &Signer,
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     now: Seconds,
-) -> Result<TakenOver, RecorderError> {
+) -> Result<AdoptionResult, RecorderError> {
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let mut store = Store::open(&paths.database())?;
     let genesis: Genesis =
@@ -224,7 +224,7 @@ pub(in crate::recorder) fn take_over(
 
 /// What was taken over, and a tombstone for what is lost: without it a lost text would be a missing
 /// one.
-fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<ArtifactDoc> {
+fn documents(taken: &AdoptionResult, lost: Vec<String>, head: Hash32) -> Vec<ArtifactDoc> {
     let doc = |kind: &str, content| ArtifactDoc {
         content,
         format: Format,
@@ -261,7 +261,7 @@ struct AdoptionPlan<'a> {
 }
 
 impl<'a> AdoptionPlan<'a> {
-    fn make(store: &Store, newer: &'a Newer) -> Result<Self, RecorderError> {
+    fn make(store: &Store, newer: &'a NewerLedger) -> Result<Self, RecorderError> {
         let head = store.head()?;
         let steps = steps(newer)?;
         let ours = store.lines(0, head.lines)?;
@@ -298,7 +298,7 @@ impl<'a> AdoptionPlan<'a> {
         &self,
         tx: &mut WriteStore,
         key: PublicKey,
-    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
+    ) -> Result<(AdoptionResult, LedgerHead, Vec<String>), RecorderError> {
         let mut adoption = Adoption::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
         for step in self.steps.iter().skip(known) {
@@ -314,7 +314,7 @@ impl<'a> AdoptionPlan<'a> {
 }
 
 /// Puts lines and commits together; each `record:` line has its own, and no commit is left over.
-fn steps(newer: &Newer) -> Result<Vec<AdoptionStep<'_>>, RecorderError> {
+fn steps(newer: &NewerLedger) -> Result<Vec<AdoptionStep<'_>>, RecorderError> {
     let mut used = 0;
     let mut steps = Vec::with_capacity(newer.lines.len());
     for (at, text) in newer.lines.iter().enumerate() {

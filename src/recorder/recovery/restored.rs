@@ -13,7 +13,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 
-use super::adopt::{ADOPT, Newer, TakenOver, take_over};
+use super::adopt::{ADOPT, AdoptionResult, NewerLedger, take_over};
 use crate::recorder::{Paths, Recorder, RecorderError, RecorderTerms, unwatched};
 
 /// The marker's name in a home.
@@ -116,11 +116,11 @@ pub async fn nothing_newer(
 /// Takes over a verified newer ledger, and lets the home write again. Durable on return.
 pub fn taken_over(
     paths: &Paths,
-    newer: &Newer,
+    newer: &NewerLedger,
     key: Signer,
     salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     now: Seconds,
-) -> Result<TakenOver, RecorderError> {
+) -> Result<AdoptionResult, RecorderError> {
     let taken = take_over(paths, newer, &key, salts, now)?;
     drop(Recorder::open_unchecked(
         paths.clone(),

@@ -19,10 +19,10 @@ use super::file::{KeyAt, Position, PositionContent, PositionMismatch};
 use super::fit::ResumePoint;
 use crate::verify::checker::Checker;
 use crate::verify::ledger::history::{History, ReadBoundary};
-use crate::verify::ledger::keys::{InForce, KeyHistory};
+use crate::verify::ledger::keys::{KeyHistory, KeyPeriod};
 use crate::verify::ledger::refs::main_tip;
 use crate::verify::log::lines::Lines;
-use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
+use crate::verify::report::{AuditQuestion, CheckAnswer, CheckVerdict};
 
 /// Where a check begins.
 #[derive(Clone, Copy)]
@@ -209,7 +209,7 @@ impl Checker<'_> {
     pub fn stand_on(&mut self, resume_point: ResumePoint, position: &Position) {
         let body = &position.0;
         // Whatever follows has them all among its ancestors.
-        let in_force = |(after, key)| InForce {
+        let in_force = |(after, key)| KeyPeriod {
             after: Some(after),
             from: Some(0),
             key,
@@ -254,11 +254,11 @@ impl Checker<'_> {
     }
 
     /// What is so of the new part is not so of the whole.
-    pub fn limited(&self, verdict: QuestionVerdict) -> QuestionVerdict {
+    pub fn limited(&self, verdict: CheckVerdict) -> CheckVerdict {
         let Scope::Since { line, saved, .. } = &self.start.scope else {
             return verdict;
         };
-        if verdict.answer != QuestionAnswer::Yes {
+        if verdict.answer != CheckAnswer::Yes {
             return verdict;
         }
         let nothing = self.commits.kinds.is_empty() && self.lines_checked() == 0;
@@ -267,13 +267,13 @@ impl Checker<'_> {
                 let reason = format!(
                     "log line {line}, and nothing is new: the saved position fits; what is before was not looked at"
                 );
-                return QuestionVerdict::new(QuestionAnswer::YesSince, reason);
+                return CheckVerdict::new(CheckAnswer::YesSince, reason);
             }
             Some(_) => "what is before was not looked at",
             None => "before it only the log was looked at, and no commit",
         };
-        QuestionVerdict::new(
-            QuestionAnswer::YesSince,
+        CheckVerdict::new(
+            CheckAnswer::YesSince,
             format!("log line {line}: {}; {before}", verdict.reason),
         )
     }

@@ -12,7 +12,7 @@ use super::history::{CommitChain, CommitNode, History};
 use crate::verify::log::records::Records;
 
 /// A signing key, and from where on it is in force.
-pub(crate) struct InForce {
+pub(crate) struct KeyPeriod {
     /// The number of its rotation's line, 0 for the first key; none when the log does not have the
     /// line.
     pub after: Option<u64>,
@@ -25,7 +25,7 @@ pub(crate) struct InForce {
 /// The signing keys of a ledger, in the order in which they came into force.
 #[derive(Default)]
 pub(crate) struct KeyHistory {
-    pub known: Vec<InForce>,
+    pub known: Vec<KeyPeriod>,
     /// The commits that brought them: the root of `main`, then the rotations on it.
     pub commits: Vec<Oid>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct KeyHistory {
 impl KeyHistory {
     /// The key that a ledger begins with.
     pub fn new(genesis: Option<&Genesis>, root: Option<Oid>) -> Self {
-        let first = genesis.map(|genesis| InForce {
+        let first = genesis.map(|genesis| KeyPeriod {
             after: Some(0),
             from: Some(0),
             key: genesis.signer,
@@ -71,7 +71,7 @@ impl KeyHistory {
 
     /// The keys that came into force before a line.
     pub fn before(&self, line: u64) -> impl Iterator<Item = PublicKey> {
-        let before = move |known: &&InForce| known.after.is_some_and(|after| after < line);
+        let before = move |known: &&KeyPeriod| known.after.is_some_and(|after| after < line);
         self.known.iter().filter(before).map(|known| known.key)
     }
 
@@ -92,7 +92,7 @@ impl KeyHistory {
             if let Some(log) = node.log.filter(|log| late.contains(log))
                 && let Some(key) = rotated_to(repository, &node)
             {
-                self.known.push(InForce {
+                self.known.push(KeyPeriod {
                     after: records.number(&log),
                     from: None,
                     key,

@@ -11,7 +11,7 @@ use crate::record::ledger::commit::MAIN;
 use crate::record::log::entry::Event;
 
 use super::commits::CommitCheck;
-use crate::verify::log::records::{RecordLine, Short};
+use crate::verify::log::records::{CommitCountMismatch, RecordLine};
 use crate::verify::report::AuditQuestion;
 
 impl CommitCheck<'_> {
@@ -19,7 +19,7 @@ impl CommitCheck<'_> {
     pub fn check_lines_have_commits(&mut self) {
         self.check_lines_are_anchored();
         let last = self.lines.last_record;
-        for Short {
+        for CommitCountMismatch {
             number,
             commits,
             line,

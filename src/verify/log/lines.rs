@@ -20,7 +20,7 @@ use super::records::{RecordLine, Records};
 use crate::verify::ledger::commit_graph::{HalfHash, half};
 use crate::verify::report::{AuditQuestion, ClockSet, Findings, MAX_FINDINGS};
 use crate::verify::time::blocks::FirstMention;
-use crate::verify::time::witnesses::Sizes;
+use crate::verify::time::witnesses::RootsBySize;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ pub(crate) struct Lines {
     pub until: u64,
     pub old: HashSet<HalfHash>,
     /// What tree heads outside are about.
-    pub sizes: Sizes,
+    pub sizes: RootsBySize,
     /// What was signed for somebody, to be found in the log.
     pub receipts: Receipts,
     /// About what is kept in memory of the lines taken since somebody asked, beyond what an answer
@@ -121,7 +121,7 @@ impl Lines {
             artifacts: 0,
             until: 0,
             old: HashSet::new(),
-            sizes: Sizes::default(),
+            sizes: RootsBySize::default(),
             receipts: Receipts::default(),
             kept: 0,
             network,

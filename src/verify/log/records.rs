@@ -289,12 +289,12 @@ impl Records {
 
     /// The lines that have fewer or more commits than they want, in their order; an answer's line
     /// that can't be read again is there by its number.
-    pub fn short(&self, repository: &Repository) -> Vec<Short> {
+    pub fn short(&self, repository: &Repository) -> Vec<CommitCountMismatch> {
         let whole = self
             .whole
             .values()
             .filter(|line| line.commits != line.wanted());
-        let whole = whole.map(|line| Short {
+        let whole = whole.map(|line| CommitCountMismatch {
             number: line.number,
             commits: line.commits,
             line: Some(line.clone()),
@@ -304,8 +304,8 @@ impl Records {
             .iter()
             .flatten()
             .filter(|answer| answer.commits != 1);
-        let mut short: Vec<Short> = packed
-            .map(|answer| Short {
+        let mut short: Vec<CommitCountMismatch> = packed
+            .map(|answer| CommitCountMismatch {
                 number: u64::from(answer.number),
                 commits: u32::from(answer.commits),
                 line: self.unpack(repository, answer),
@@ -318,7 +318,7 @@ impl Records {
 }
 
 /// A line that has another number of commits than it wants.
-pub(crate) struct Short {
+pub(crate) struct CommitCountMismatch {
     pub number: u64,
     pub commits: u32,
     pub line: Option<RecordLine>,

@@ -18,7 +18,7 @@ use crate::verify::VerifyError;
 use crate::verify::cursor::start::{CheckStart, SegmentEnd};
 use crate::verify::ledger::commit_graph::half;
 use crate::verify::ledger::history::{CommitChain, CommitNode, History};
-use crate::verify::ledger::keys::{InForce, KeyHistory, rotated_to};
+use crate::verify::ledger::keys::{KeyHistory, KeyPeriod, rotated_to};
 use crate::verify::report::{AuditQuestion, Findings, TreeHead};
 
 /// What was read of the log.
@@ -181,7 +181,7 @@ impl LogCheck<'_> {
                     None
                 }
             });
-            self.keys.known.push(InForce { after, from, key });
+            self.keys.known.push(KeyPeriod { after, from, key });
             self.keys.commits.push(node.id);
         }
         Ok(())

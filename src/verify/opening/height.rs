@@ -4,7 +4,7 @@
 use crate::record::bitcoin::block::{Header, Network};
 use crate::record::bitcoin::epochs::is_cheap;
 
-use super::{About, OpeningCheck};
+use super::{OpeningCheck, OpeningQuestion};
 
 /// How far a height is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl OpeningCheck<'_> {
     /// Holds a header against the kept chain; another block at its height is a finding.
     pub(super) fn height(
         &mut self,
-        about: About,
+        about: OpeningQuestion,
         place: &str,
         header: &Header,
         height: u32,
@@ -83,7 +83,10 @@ impl OpeningCheck<'_> {
         // anybody else.
         let below = height.checked_sub(1).and_then(|below| chain.get(&below));
         let on_top = below.is_some_and(|below| below.hash() == header.fields().prev);
-        if about == About::NotBefore && on_top && kept.fields().bits == header.fields().bits {
+        if about == OpeningQuestion::NotBefore
+            && on_top
+            && kept.fields().bits == header.fields().bits
+        {
             return Height::Orphaned;
         }
         let expected = format!(

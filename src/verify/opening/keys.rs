@@ -9,9 +9,9 @@ use crate::record::tree::note::CosignedNote;
 use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
-use super::super::report::{QuestionAnswer, QuestionVerdict};
+use super::super::report::{CheckAnswer, CheckVerdict};
 use super::lines::OpeningEntry;
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 
 /// The ledger's keys, in the order in which they came into force.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl<'a> OpeningCheck<'a> {
         let first = lines.first().filter(|first| first.entry.index == 0);
         let Some(Document::Genesis(genesis)) = first.and_then(|first| first.document) else {
             self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 "documents",
                 "a genesis that names the ledger's first key",
                 "none",
@@ -75,7 +75,7 @@ impl<'a> OpeningCheck<'a> {
             let place = shown.place();
             let Some(Document::Rotate(rotate)) = shown.document else {
                 self.find(
-                    About::TreeHead,
+                    OpeningQuestion::TreeHead,
                     &place,
                     "a rotation whose document names the new key",
                     "none",
@@ -91,7 +91,7 @@ impl<'a> OpeningCheck<'a> {
                 .any(|(_, key)| *key == Some(rotate.new_signer))
             {
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     &place,
                     "a key that was never in force before",
                     rotate.new_signer,
@@ -118,7 +118,7 @@ impl<'a> OpeningCheck<'a> {
         let place = format!("rotation at {}", shown.place());
         let EntryExtra::Rotation { checkpoint, proof } = &shown.entry.more else {
             return self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 place,
                 "its own tree head, signed by the old key",
                 "none",
@@ -128,7 +128,7 @@ impl<'a> OpeningCheck<'a> {
             Ok(note) => note,
             Err(error) => {
                 return self.find(
-                    About::TreeHead,
+                    OpeningQuestion::TreeHead,
                     place,
                     "its own tree head, signed by the old key",
                     error,
@@ -138,7 +138,7 @@ impl<'a> OpeningCheck<'a> {
         let size = shown.entry.index.saturating_add(1);
         if note.size != size {
             self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 &place,
                 format!("a tree head of {size} lines"),
                 note.size,
@@ -152,7 +152,7 @@ impl<'a> OpeningCheck<'a> {
             proof,
             note.root,
         ) {
-            for about in [About::Consistent, About::TreeHead] {
+            for about in [OpeningQuestion::Consistent, OpeningQuestion::TreeHead] {
                 self.find(
                     about,
                     &place,
@@ -168,7 +168,7 @@ impl<'a> OpeningCheck<'a> {
     fn signed(&mut self, place: &str, note: &SignedNote, origin: &str, key: Option<&PublicKey>) {
         if note.origin != origin {
             self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 place,
                 format!("a tree head of {origin}"),
                 format!("one of {}", note.origin),
@@ -177,13 +177,13 @@ impl<'a> OpeningCheck<'a> {
         match key {
             Some(key) if note.verify(key) => {}
             Some(key) => self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 place,
                 format!("a signature by {key}"),
                 "a signature that is not",
             ),
             None => self.find(
-                About::TreeHead,
+                OpeningQuestion::TreeHead,
                 place,
                 "a key that genesis and rotations lead to",
                 "none",
@@ -196,7 +196,7 @@ impl<'a> OpeningCheck<'a> {
         let note = match CosignedNote::parse(&self.file.head) {
             Ok(note) => note,
             Err(error) => {
-                self.find(About::TreeHead, "head", "a tree head", error);
+                self.find(OpeningQuestion::TreeHead, "head", "a tree head", error);
                 return None;
             }
         };
@@ -229,26 +229,31 @@ impl<'a> OpeningCheck<'a> {
             let other = known.iter().find(|(other, _)| other == size);
             if let Some((_, expected)) = other.filter(|(_, other)| other != root) {
                 let expected = format!("root {expected} over {size} lines");
-                self.find(About::Consistent, place, expected, format!("root {root}"));
+                self.find(
+                    OpeningQuestion::Consistent,
+                    place,
+                    expected,
+                    format!("root {root}"),
+                );
             }
             known.push((*size, *root));
         }
     }
 
     /// Whose the key is, by the checker's own list.
-    pub(super) fn signer(&mut self, read: &OpeningSubject<'a>) -> QuestionVerdict {
+    pub(super) fn signer(&mut self, read: &OpeningSubject<'a>) -> CheckVerdict {
         let key = read.head_key();
         let name = key.map_or_else(|| "no key".to_owned(), ToString::to_string);
         let Some(pinned) = self.trust.pinned else {
-            return QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            return CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 format!("unpinned: {name}; pin it with --signer"),
             );
         };
-        if self.count(About::TreeHead) > 0 {
+        if self.count(OpeningQuestion::TreeHead) > 0 {
             let expected = "a tree head that a pinned key has signed";
             self.find(
-                About::SignedBy,
+                OpeningQuestion::SignedBy,
                 "head",
                 expected,
                 "one that is not as it should be",
@@ -256,12 +261,11 @@ impl<'a> OpeningCheck<'a> {
         }
         let at = key.and_then(|key| pinned.iter().rposition(|pinned| pinned == key));
         match at {
-            Some(at) if at.saturating_add(1) == pinned.len() => QuestionVerdict::new(
-                QuestionAnswer::Yes,
-                format!("the newest pinned key, {name}"),
-            ),
-            Some(_) => QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            Some(at) if at.saturating_add(1) == pinned.len() => {
+                CheckVerdict::new(CheckAnswer::Yes, format!("the newest pinned key, {name}"))
+            }
+            Some(_) => CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 format!(
                     "retired: {name} is an older one of the pinned keys, and whoever has it now can sign this"
                 ),
@@ -269,12 +273,12 @@ impl<'a> OpeningCheck<'a> {
             None => {
                 let names: Vec<String> = pinned.iter().map(ToString::to_string).collect();
                 self.find(
-                    About::SignedBy,
+                    OpeningQuestion::SignedBy,
                     "head",
                     format!("the pinned {}", names.join(" or ")),
                     &name,
                 );
-                QuestionVerdict::new(QuestionAnswer::No, "")
+                CheckVerdict::new(CheckAnswer::No, "")
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::record::ledger::documents::origin_is_valid;
 use crate::record::ledger::opening::{Document, Entry};
 use crate::record::log::entry::{Event, Line};
 
-use super::{About, OpeningCheck};
+use super::{OpeningCheck, OpeningQuestion};
 
 /// An entry that can be read.
 pub(super) struct OpeningEntry<'a> {
@@ -44,7 +44,7 @@ impl<'a> OpeningCheck<'a> {
         for entry in &file.lines {
             if before.is_some_and(|(before, _)| entry.index <= before) {
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     place_of(entry),
                     "lines by index, each once",
                     "another order",
@@ -62,7 +62,12 @@ impl<'a> OpeningCheck<'a> {
                         .filter(|prev| !line.follows(*prev))
                     {
                         let expected = format!("a HASH that follows {prev}");
-                        self.find(About::Consistent, place_of(entry), expected, line.hash);
+                        self.find(
+                            OpeningQuestion::Consistent,
+                            place_of(entry),
+                            expected,
+                            line.hash,
+                        );
                     }
                     lines.push(OpeningEntry {
                         entry,
@@ -71,7 +76,7 @@ impl<'a> OpeningCheck<'a> {
                     });
                 }
                 Err(error) => self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     place_of(entry),
                     "a line of the log",
                     error,
@@ -106,22 +111,32 @@ impl<'a> OpeningCheck<'a> {
                 }
                 (Some(document), Some(digest)) if digest == named => {
                     let wanted = format!("the document of a {} line", shown.line.event.name());
-                    self.find(About::Consistent, shown.place(), wanted, document.name());
+                    self.find(
+                        OpeningQuestion::Consistent,
+                        shown.place(),
+                        wanted,
+                        document.name(),
+                    );
                 }
                 (Some(_), Some(digest)) => {
                     self.find(
-                        About::Consistent,
+                        OpeningQuestion::Consistent,
                         shown.place(),
                         expected(named),
                         expected(digest),
                     );
                 }
-                _ => self.find(About::Consistent, shown.place(), expected(named), "none"),
+                _ => self.find(
+                    OpeningQuestion::Consistent,
+                    shown.place(),
+                    expected(named),
+                    "none",
+                ),
             }
         }
         if let Some(more) = documents.next() {
             self.find(
-                About::Consistent,
+                OpeningQuestion::Consistent,
                 "documents",
                 "one for each line that names one",
                 more.name(),
@@ -138,11 +153,16 @@ impl<'a> OpeningCheck<'a> {
                 || "none".to_owned(),
                 |first| format!("'{}'", first.line.event.name()),
             );
-            return self.find(About::Consistent, "line 1", "the genesis line", actual);
+            return self.find(
+                OpeningQuestion::Consistent,
+                "line 1",
+                "the genesis line",
+                actual,
+            );
         };
         if !first.line.follows(Hash32::GENESIS) {
             self.find(
-                About::Consistent,
+                OpeningQuestion::Consistent,
                 "line 1",
                 format!("a HASH that follows {}", Hash32::GENESIS),
                 first.line.hash,

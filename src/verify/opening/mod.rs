@@ -25,7 +25,7 @@ use crate::record::time::Seconds;
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::witness_policy::WitnessPolicy;
 
-use super::report::{QuestionAnswer, QuestionVerdict, counted};
+use super::report::{CheckAnswer, CheckVerdict, counted};
 use super::time::proofs::HeaderRequests;
 
 use keys::Keys;
@@ -35,7 +35,7 @@ use time::not_after;
 
 /// What is asked about opened texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum About {
+pub enum OpeningQuestion {
     /// Do the parts of the file fit together?
     Consistent,
     /// Do keys and texts give the commitments that the ledger carries?
@@ -52,28 +52,28 @@ pub enum About {
     NotAfter,
 }
 
-impl About {
+impl OpeningQuestion {
     /// All of them, in the order of screens.
-    pub const ALL: [About; 7] = [
-        About::Consistent,
-        About::Commitment,
-        About::TreeHead,
-        About::SignedBy,
-        About::CosignedBy,
-        About::NotBefore,
-        About::NotAfter,
+    pub const ALL: [OpeningQuestion; 7] = [
+        OpeningQuestion::Consistent,
+        OpeningQuestion::Commitment,
+        OpeningQuestion::TreeHead,
+        OpeningQuestion::SignedBy,
+        OpeningQuestion::CosignedBy,
+        OpeningQuestion::NotBefore,
+        OpeningQuestion::NotAfter,
     ];
 
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            About::Consistent => "consistent",
-            About::Commitment => "commitment",
-            About::TreeHead => "tree_head",
-            About::SignedBy => "signed_by",
-            About::CosignedBy => "cosigned_by",
-            About::NotBefore => "not_before",
-            About::NotAfter => "not_after",
+            OpeningQuestion::Consistent => "consistent",
+            OpeningQuestion::Commitment => "commitment",
+            OpeningQuestion::TreeHead => "tree_head",
+            OpeningQuestion::SignedBy => "signed_by",
+            OpeningQuestion::CosignedBy => "cosigned_by",
+            OpeningQuestion::NotBefore => "not_before",
+            OpeningQuestion::NotAfter => "not_after",
         }
     }
 }
@@ -82,7 +82,7 @@ impl About {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningFinding {
     /// Which answer it turns to *no*.
-    pub about: About,
+    pub about: OpeningQuestion,
     /// Which part of the file.
     pub place: String,
     /// What should be there.
@@ -94,7 +94,7 @@ pub struct OpeningFinding {
 /// What the check says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningReport {
-    answers: Vec<(About, QuestionVerdict)>,
+    answers: Vec<(OpeningQuestion, CheckVerdict)>,
     /// What is wrong.
     pub findings: Vec<OpeningFinding>,
     /// The ledger's network, by its genesis; none when the file has none that can be believed.
@@ -115,7 +115,7 @@ impl OpeningReport {
         let faults = self
             .findings
             .iter()
-            .filter(|finding| finding.about == About::Commitment);
+            .filter(|finding| finding.about == OpeningQuestion::Commitment);
         let names = [
             "openings".to_owned(),
             "documents".to_owned(),
@@ -126,10 +126,10 @@ impl OpeningReport {
     }
 
     /// The answer to one question.
-    pub fn to(&self, about: About) -> QuestionVerdict {
+    pub fn to(&self, about: OpeningQuestion) -> CheckVerdict {
         let found = self.answers.iter().find(|(known, _)| *known == about);
         found.map_or_else(
-            || QuestionVerdict::new(QuestionAnswer::NotChecked, ""),
+            || CheckVerdict::new(CheckAnswer::NotChecked, ""),
             |(_, verdict)| verdict.clone(),
         )
     }
@@ -137,10 +137,14 @@ impl OpeningReport {
     /// Whether the file opens what it says: *consistent*, *commitment* and *tree head*. Whose the
     /// key is, when it was and who else has seen it are other questions.
     pub fn opens(&self) -> bool {
-        let needed = [About::Consistent, About::Commitment, About::TreeHead];
+        let needed = [
+            OpeningQuestion::Consistent,
+            OpeningQuestion::Commitment,
+            OpeningQuestion::TreeHead,
+        ];
         needed
             .iter()
-            .all(|about| self.to(*about).answer == QuestionAnswer::Yes)
+            .all(|about| self.to(*about).answer == CheckAnswer::Yes)
     }
 }
 
@@ -254,18 +258,20 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
         since: None,
         until: None,
     };
-    for about in About::ALL {
+    for about in OpeningQuestion::ALL {
         // Of blocks that show no time nothing is asked, so nothing is wrong with them.
-        let untimed = matches!(about, About::NotBefore | About::NotAfter)
-            && network.is_some_and(|network| !check.shows_time(network));
+        let untimed = matches!(
+            about,
+            OpeningQuestion::NotBefore | OpeningQuestion::NotAfter
+        ) && network.is_some_and(|network| !check.shows_time(network));
         let verdict = match about {
-            About::Consistent => QuestionVerdict::new(QuestionAnswer::Yes, fits(&read)),
-            About::Commitment => QuestionVerdict::new(QuestionAnswer::Yes, check.opens(&read)),
-            About::TreeHead => QuestionVerdict::new(QuestionAnswer::Yes, read.head_words()),
-            About::SignedBy => signer.clone(),
-            About::CosignedBy => cosigned.clone(),
-            About::NotBefore => not_before.clone(),
-            About::NotAfter => not_after(stamped.clone(), seen.filter(|_| !untimed)),
+            OpeningQuestion::Consistent => CheckVerdict::new(CheckAnswer::Yes, fits(&read)),
+            OpeningQuestion::Commitment => CheckVerdict::new(CheckAnswer::Yes, check.opens(&read)),
+            OpeningQuestion::TreeHead => CheckVerdict::new(CheckAnswer::Yes, read.head_words()),
+            OpeningQuestion::SignedBy => signer.clone(),
+            OpeningQuestion::CosignedBy => cosigned.clone(),
+            OpeningQuestion::NotBefore => not_before.clone(),
+            OpeningQuestion::NotAfter => not_after(stamped.clone(), seen.filter(|_| !untimed)),
         };
         let found = if untimed { 0 } else { check.count(about) };
         let told = counted(u64::try_from(found).unwrap_or(u64::MAX), "finding");
@@ -274,22 +280,22 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
             if found == 0 {
                 verdict
             } else {
-                QuestionVerdict::new(QuestionAnswer::No, told)
+                CheckVerdict::new(CheckAnswer::No, told)
             },
         ));
     }
     report.findings = check.findings;
-    let is_yes = |about| report.to(about).answer == QuestionAnswer::Yes;
+    let is_yes = |about| report.to(about).answer == CheckAnswer::Yes;
     let since = start
         .map(|start| start.time)
-        .filter(|_| is_yes(About::NotBefore));
+        .filter(|_| is_yes(OpeningQuestion::NotBefore));
     let by_block =
-        attested.filter(|_| stamped.is_some_and(|block| block.answer == QuestionAnswer::Yes));
+        attested.filter(|_| stamped.is_some_and(|block| block.answer == CheckAnswer::Yes));
     let until = by_block
         .into_iter()
         .chain(seen)
         .min()
-        .filter(|_| is_yes(About::NotAfter));
+        .filter(|_| is_yes(OpeningQuestion::NotAfter));
     (report.since, report.until) = (since, until);
     report
 }
@@ -303,7 +309,7 @@ struct OpeningCheck<'a> {
 impl OpeningCheck<'_> {
     fn find(
         &mut self,
-        about: About,
+        about: OpeningQuestion,
         place: impl ToString,
         expected: impl ToString,
         actual: impl ToString,
@@ -323,7 +329,7 @@ impl OpeningCheck<'_> {
         if expected != actual {
             let (expected, actual) = (expected.to_string(), actual.to_string());
             self.find(
-                About::Consistent,
+                OpeningQuestion::Consistent,
                 place,
                 format!("{what} {expected}"),
                 format!("{what} {actual}"),
@@ -331,7 +337,7 @@ impl OpeningCheck<'_> {
         }
     }
 
-    fn count(&self, about: About) -> usize {
+    fn count(&self, about: OpeningQuestion) -> usize {
         self.findings
             .iter()
             .filter(|finding| finding.about == about)

@@ -10,7 +10,7 @@ use crate::record::ledger::opening::{Document, named_commitments};
 use crate::record::log::entry::{Event, Line};
 
 use super::lines::OpeningEntry;
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 
 /// Which of a file's lines are opened, by their places.
 #[derive(Default)]
@@ -39,7 +39,12 @@ impl<'a> OpeningCheck<'a> {
     pub(super) fn openings(&mut self, lines: &[OpeningEntry<'a>]) -> OpenedLines {
         let openings = &self.file.openings;
         let Some(first) = openings.first() else {
-            self.find(About::Commitment, "openings", "one or more", "none");
+            self.find(
+                OpeningQuestion::Commitment,
+                "openings",
+                "one or more",
+                "none",
+            );
             return OpenedLines::default();
         };
         let session = first.session_id.parse::<Hash32>().ok();
@@ -54,7 +59,7 @@ impl<'a> OpeningCheck<'a> {
             let line = carrier(lines, opening, &mut artifacts);
             if let (Role::Artifact, Some(seq)) = (opening.role, opening.seq) {
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     place_of(at),
                     "seq null, as of every artifact",
                     seq,
@@ -71,7 +76,7 @@ impl<'a> OpeningCheck<'a> {
                         opening.role.name()
                     ),
                 };
-                self.find(About::Consistent, place_of(at), expected, "none");
+                self.find(OpeningQuestion::Consistent, place_of(at), expected, "none");
             }
             needed.extend(line);
             needed.extend(outcome(lines, opening));
@@ -85,7 +90,12 @@ impl<'a> OpeningCheck<'a> {
         if !order.is_sorted_by(|a, b| a < b) {
             let expected = "openings in the order of their lines, and prompt, response, exchange, request, reply, \
                             each once";
-            self.find(About::Consistent, "openings", expected, "another order");
+            self.find(
+                OpeningQuestion::Consistent,
+                "openings",
+                expected,
+                "another order",
+            );
         }
         self.needed(lines, session, &needed);
         OpenedLines {
@@ -127,7 +137,7 @@ impl<'a> OpeningCheck<'a> {
             if !wanted {
                 let expected = "lines that are needed, from the session's start to its end";
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     &place,
                     expected,
                     format!("'{}'", shown.line.event.name()),
@@ -139,7 +149,12 @@ impl<'a> OpeningCheck<'a> {
             }
         }
         if session.is_some() && starts == 0 {
-            self.find(About::Consistent, "lines", "the session's start", "none");
+            self.find(
+                OpeningQuestion::Consistent,
+                "lines",
+                "the session's start",
+                "none",
+            );
         }
     }
 
@@ -149,7 +164,7 @@ impl<'a> OpeningCheck<'a> {
         let file = self.file;
         let Some(genesis) = read.genesis() else {
             return self.find(
-                About::Commitment,
+                OpeningQuestion::Commitment,
                 "documents",
                 "a genesis that says how the ledger commits",
                 "none",
@@ -174,7 +189,7 @@ impl<'a> OpeningCheck<'a> {
                     ),
                 };
                 self.find(
-                    About::Commitment,
+                    OpeningQuestion::Commitment,
                     place_of(at),
                     expected,
                     opening.commitment,
@@ -187,7 +202,7 @@ impl<'a> OpeningCheck<'a> {
                     (Scheme::Sha256, Some(_)) => "a key, where the ledger's scheme has none",
                     _ => "others",
                 };
-                self.find(About::Commitment, place_of(at), expected, actual);
+                self.find(OpeningQuestion::Commitment, place_of(at), expected, actual);
             }
         }
     }

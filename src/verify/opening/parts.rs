@@ -9,7 +9,7 @@ use crate::record::tree::leaf;
 use crate::record::tree::proof::includes;
 
 use super::lines::{OpeningEntry, place_of};
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 
 impl<'a> OpeningCheck<'a> {
     /// Every proof under the head, what stands behind the proofs, and every document.
@@ -45,7 +45,7 @@ impl<'a> OpeningCheck<'a> {
             if !head.is_some_and(|head| under(head.size, head.root)) {
                 let expected = "a proof that the line is under the head";
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     place_of(entry),
                     expected,
                     "a proof of something else",
@@ -65,7 +65,7 @@ impl<'a> OpeningCheck<'a> {
                 let expected =
                     "three members, and one more where a rotation or a stamp asks for it";
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     shown.place(),
                     expected,
                     "one that nothing asks for",
@@ -181,7 +181,7 @@ impl<'a> OpeningCheck<'a> {
         match shown_answers {
             (answers, _) if answers > *interactions => {
                 self.find(
-                    About::Consistent,
+                    OpeningQuestion::Consistent,
                     place,
                     format!("at least {answers} interactions"),
                     interactions,

@@ -11,13 +11,13 @@ use crate::record::time::Seconds;
 use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
-use super::super::report::{QuestionAnswer, QuestionVerdict};
+use super::super::report::{CheckAnswer, CheckVerdict};
 use super::height;
 use super::time::{StartBlock, named};
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 
 /// A fault that takes both *consistent* and *not after*.
-const BOTH: [About; 2] = [About::Consistent, About::NotAfter];
+const BOTH: [OpeningQuestion; 2] = [OpeningQuestion::Consistent, OpeningQuestion::NotAfter];
 
 impl OpeningSubject<'_> {
     /// Whether the line in this place has to be under the stamped root, where there is one.
@@ -42,7 +42,7 @@ impl<'a> OpeningCheck<'a> {
         &mut self,
         read: &OpeningSubject<'a>,
         start: Option<&StartBlock>,
-    ) -> Option<(QuestionVerdict, Seconds)> {
+    ) -> Option<(CheckVerdict, Seconds)> {
         let file = self.file;
         let stamp = file.stamp.as_ref()?;
         let Some(genesis) = read.genesis() else {
@@ -52,7 +52,7 @@ impl<'a> OpeningCheck<'a> {
         self.stamped_tree(read, stamp, genesis);
         let Some(stamped) = stamp.read() else {
             self.find(
-                About::NotAfter,
+                OpeningQuestion::NotAfter,
                 "stamp",
                 "an OpenTimestamps proof of a SHA-256 digest",
                 "another text",
@@ -62,11 +62,11 @@ impl<'a> OpeningCheck<'a> {
         let own = Hash32::digest(stamp.checkpoint.as_bytes());
         if stamped.digest != own {
             let expected = format!("a stamp of the tree head beside it, SHA-256 {own}");
-            self.find(About::NotAfter, "stamp", expected, stamped.digest);
+            self.find(OpeningQuestion::NotAfter, "stamp", expected, stamped.digest);
         }
         if stamped.blocks.is_empty() {
             self.find(
-                About::NotAfter,
+                OpeningQuestion::NotAfter,
                 "stamp",
                 "an OpenTimestamps proof that leads to a Bitcoin block",
                 "to none",
@@ -86,7 +86,7 @@ impl<'a> OpeningCheck<'a> {
         else {
             let words = "an OpenTimestamps proof is there, and not its block's header";
             return Some((
-                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                CheckVerdict::new(CheckAnswer::NotChecked, words),
                 Seconds::ZERO,
             ));
         };
@@ -98,7 +98,7 @@ impl<'a> OpeningCheck<'a> {
             .min()
         else {
             self.find(
-                About::NotAfter,
+                OpeningQuestion::NotAfter,
                 "stamp",
                 "a header with the Merkle root that the proof leads to",
                 root,
@@ -216,7 +216,7 @@ impl<'a> OpeningCheck<'a> {
         at: u32,
         header: &Header,
         start: Option<&StartBlock>,
-    ) -> QuestionVerdict {
+    ) -> CheckVerdict {
         let (network, fields) = (genesis.network, header.fields());
         let (hash, time) = (header.hash(), fields.time);
         let block = Block {
@@ -228,7 +228,7 @@ impl<'a> OpeningCheck<'a> {
         };
         if let Err(fault) = check_header(header, &block, network) {
             self.find(
-                About::NotAfter,
+                OpeningQuestion::NotAfter,
                 "stamp",
                 format!("a header that shows the work of block {at}"),
                 fault,
@@ -236,7 +236,7 @@ impl<'a> OpeningCheck<'a> {
         }
         if let Err(fault) = check_height(&block) {
             self.find(
-                About::NotAfter,
+                OpeningQuestion::NotAfter,
                 "stamp",
                 "a block whose height and time belong together",
                 fault,
@@ -245,13 +245,13 @@ impl<'a> OpeningCheck<'a> {
         self.one_height(read, &block);
         if let Some(start) = start.filter(|start| at < start.height || time < start.time) {
             let expected = format!("a block after {}, on which the session started", start.name);
-            self.find(About::NotAfter, "stamp", expected, named(&block));
+            self.find(OpeningQuestion::NotAfter, "stamp", expected, named(&block));
         }
         for shown in read.opened_lines() {
             if !proof_fits(shown.line.time, time) {
                 let expected = format!("a line that was there when block {at} was made, {time}");
                 self.find(
-                    About::NotAfter,
+                    OpeningQuestion::NotAfter,
                     shown.place(),
                     expected,
                     format!("one of {}", shown.line.time),
@@ -259,17 +259,17 @@ impl<'a> OpeningCheck<'a> {
             }
         }
         let name = named(&block);
-        let height = self.height(About::NotAfter, "stamp", header, at, network);
+        let height = self.height(OpeningQuestion::NotAfter, "stamp", header, at, network);
         if !self.shows_time(network) {
-            return QuestionVerdict::new(QuestionAnswer::NotChecked, height::of_no_time(network));
+            return CheckVerdict::new(CheckAnswer::NotChecked, height::of_no_time(network));
         }
         match height.lacks() {
-            Some(why) => QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            Some(why) => CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 format!("an OpenTimestamps proof names {name}: {why}"),
             ),
-            None => QuestionVerdict::new(
-                QuestionAnswer::Yes,
+            None => CheckVerdict::new(
+                CheckAnswer::Yes,
                 format!("a tree head over it is in {name}{}", height.words()),
             ),
         }

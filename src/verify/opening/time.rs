@@ -7,10 +7,10 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::opening::Document;
 use crate::record::time::Seconds;
 
-use super::super::report::{QuestionAnswer, QuestionVerdict};
+use super::super::report::{CheckAnswer, CheckVerdict};
 use super::height;
 use super::lines::OpeningEntry;
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 
 /// The block that the session started on, if its header shows it.
 pub(super) struct StartBlock {
@@ -32,10 +32,10 @@ impl<'a> OpeningCheck<'a> {
     pub(super) fn not_before(
         &mut self,
         read: &OpeningSubject<'a>,
-    ) -> (QuestionVerdict, Option<StartBlock>) {
+    ) -> (CheckVerdict, Option<StartBlock>) {
         let Some(genesis) = read.genesis() else {
             return (
-                QuestionVerdict::new(QuestionAnswer::NotChecked, "no genesis"),
+                CheckVerdict::new(CheckAnswer::NotChecked, "no genesis"),
                 None,
             );
         };
@@ -56,15 +56,12 @@ impl<'a> OpeningCheck<'a> {
         }
         let Some(start) = anchored.first().filter(|anchor| anchor.what == "start") else {
             let words = "the line is outside any session, so no block is bound to it";
-            return (
-                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
-                None,
-            );
+            return (CheckVerdict::new(CheckAnswer::NotChecked, words), None);
         };
         if start.block.is_local() {
             return (
-                QuestionVerdict::new(
-                    QuestionAnswer::NotChecked,
+                CheckVerdict::new(
+                    CheckAnswer::NotChecked,
                     "no anchor: the session started on no block",
                 ),
                 None,
@@ -72,39 +69,36 @@ impl<'a> OpeningCheck<'a> {
         }
         let Some(header) = start.header else {
             return (
-                QuestionVerdict::new(QuestionAnswer::NotChecked, "the block has no header"),
+                CheckVerdict::new(CheckAnswer::NotChecked, "the block has no header"),
                 None,
             );
         };
         let name = named(start.block);
         let height = self.height(
-            About::NotBefore,
+            OpeningQuestion::NotBefore,
             "headers",
             &header,
             start.block.height,
             genesis.network,
         );
-        let known = (self.count(About::NotBefore) == 0).then(|| StartBlock {
+        let known = (self.count(OpeningQuestion::NotBefore) == 0).then(|| StartBlock {
             height: start.block.height,
             time: start.block.time,
             name: name.clone(),
         });
         if !self.shows_time(genesis.network) {
             return (
-                QuestionVerdict::new(
-                    QuestionAnswer::NotChecked,
-                    height::of_no_time(genesis.network),
-                ),
+                CheckVerdict::new(CheckAnswer::NotChecked, height::of_no_time(genesis.network)),
                 known,
             );
         }
         let verdict = match height.lacks() {
-            Some(why) => QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            Some(why) => CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 format!("the session says that it started on {name}: {why}"),
             ),
-            None => QuestionVerdict::new(
-                QuestionAnswer::Yes,
+            None => CheckVerdict::new(
+                CheckAnswer::Yes,
                 format!("the session started on {name}{}", height.words()),
             ),
         };
@@ -143,7 +137,7 @@ impl<'a> OpeningCheck<'a> {
         if let Some(more) = headers.next() {
             let expected = "one for each block of start and end that is not local";
             self.find(
-                About::Consistent,
+                OpeningQuestion::Consistent,
                 "headers",
                 expected,
                 format!("one more, of {}", more.0),
@@ -174,7 +168,7 @@ impl<'a> OpeningCheck<'a> {
             block.hash == Hash32::ZERO,
         ];
         if local.iter().any(|is| *is) && !local.iter().all(|is| *is) {
-            for about in [About::Consistent, About::NotBefore] {
+            for about in [OpeningQuestion::Consistent, OpeningQuestion::NotBefore] {
                 let expected = "hash zero, height 0 and source local together, or none of them";
                 self.find(about, shown.place(), expected, named(block));
             }
@@ -184,7 +178,7 @@ impl<'a> OpeningCheck<'a> {
                 "a header that shows the work of block {}, of the session's {what}",
                 block.height
             );
-            self.find(About::NotBefore, "headers", expected, fault);
+            self.find(OpeningQuestion::NotBefore, "headers", expected, fault);
         }
         let Some(header) = header else { return };
         let time = header.fields().time;
@@ -193,7 +187,12 @@ impl<'a> OpeningCheck<'a> {
         self.same(&whose, "time", block.time, time);
         if !line_fits(shown.line.time, time) {
             let expected = format!("a line that is not before its block, of {time}");
-            self.find(About::Consistent, shown.place(), expected, shown.line.time);
+            self.find(
+                OpeningQuestion::Consistent,
+                shown.place(),
+                expected,
+                shown.line.time,
+            );
         }
         let claimed = Block {
             time,
@@ -201,7 +200,7 @@ impl<'a> OpeningCheck<'a> {
         };
         if let Err(fault) = check_height(&claimed) {
             self.find(
-                About::Consistent,
+                OpeningQuestion::Consistent,
                 shown.place(),
                 "a block whose height and time belong together",
                 fault,
@@ -226,22 +225,19 @@ pub(super) fn named(block: &Block) -> String {
 }
 
 /// By a block, by the policy's witnesses, or by neither.
-pub(super) fn not_after(
-    stamped: Option<QuestionVerdict>,
-    cosigned: Option<Seconds>,
-) -> QuestionVerdict {
+pub(super) fn not_after(stamped: Option<CheckVerdict>, cosigned: Option<Seconds>) -> CheckVerdict {
     match (stamped, cosigned) {
         (Some(block), None) => block,
-        (Some(block), Some(time)) if block.answer == QuestionAnswer::Yes => QuestionVerdict::new(
-            QuestionAnswer::Yes,
+        (Some(block), Some(time)) if block.answer == CheckAnswer::Yes => CheckVerdict::new(
+            CheckAnswer::Yes,
             format!("{}; witnesses saw the tree by {time}", block.reason),
         ),
-        (_, Some(time)) => QuestionVerdict::new(
-            QuestionAnswer::Yes,
+        (_, Some(time)) => CheckVerdict::new(
+            CheckAnswer::Yes,
             format!("witnesses saw the tree by {time}"),
         ),
-        (None, None) => QuestionVerdict::new(
-            QuestionAnswer::NotChecked,
+        (None, None) => CheckVerdict::new(
+            CheckAnswer::NotChecked,
             "the file carries no OpenTimestamps proof, and no witness of a policy was counted",
         ),
     }

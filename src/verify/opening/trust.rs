@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::record::time::Seconds;
 use crate::record::tree::witness_policy::WitnessPolicy;
 
-use super::super::report::{QuestionAnswer, QuestionVerdict, counted};
+use super::super::report::{CheckAnswer, CheckVerdict, counted};
 use super::time::StartBlock;
-use super::{About, OpeningCheck, OpeningSubject};
+use super::{OpeningCheck, OpeningQuestion, OpeningSubject};
 use crate::verify::time::witnesses::{FORGED, reached_by};
 
 impl<'a> OpeningCheck<'a> {
@@ -20,13 +20,8 @@ impl<'a> OpeningCheck<'a> {
         &mut self,
         read: &OpeningSubject<'a>,
         start: Option<&StartBlock>,
-    ) -> (QuestionVerdict, Option<Seconds>) {
-        let not_checked = |words: String| {
-            (
-                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
-                None,
-            )
-        };
+    ) -> (CheckVerdict, Option<Seconds>) {
+        let not_checked = |words: String| (CheckVerdict::new(CheckAnswer::NotChecked, words), None);
         let Some(note) = &read.head else {
             return not_checked("no tree head can be read".to_owned());
         };
@@ -38,7 +33,7 @@ impl<'a> OpeningCheck<'a> {
             );
             return not_checked(words);
         };
-        if self.count(About::TreeHead) > 0 || !policy.knows(&note.head) {
+        if self.count(OpeningQuestion::TreeHead) > 0 || !policy.knows(&note.head) {
             return not_checked(
                 "the policy is about another log, or the tree head does not hold".to_owned(),
             );
@@ -49,12 +44,12 @@ impl<'a> OpeningCheck<'a> {
                 Some(time) => seen.push((&witness.name, time)),
                 None => {
                     let expected = format!("a cosignature by the key of {}", witness.key.name);
-                    self.find(About::CosignedBy, "head", expected, FORGED);
+                    self.find(OpeningQuestion::CosignedBy, "head", expected, FORGED);
                 }
             }
         }
-        if self.count(About::CosignedBy) > 0 {
-            return (QuestionVerdict::new(QuestionAnswer::No, FORGED), None);
+        if self.count(OpeningQuestion::CosignedBy) > 0 {
+            return (CheckVerdict::new(CheckAnswer::No, FORGED), None);
         }
         quorum(policy, &seen, self.earliest(read, start))
     }
@@ -78,7 +73,7 @@ fn quorum(
     policy: &WitnessPolicy,
     seen: &[(&str, u64)],
     (line, start): (Seconds, Seconds),
-) -> (QuestionVerdict, Option<Seconds>) {
+) -> (CheckVerdict, Option<Seconds>) {
     let names: BTreeSet<&str> = seen.iter().map(|(name, _)| *name).collect();
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
     if !policy.is_reached_by(&names) {
@@ -88,8 +83,8 @@ fn quorum(
             listed
         };
         return (
-            QuestionVerdict::new(
-                QuestionAnswer::NotChecked,
+            CheckVerdict::new(
+                CheckAnswer::NotChecked,
                 format!("the quorum is not reached: cosigned by {by}"),
             ),
             None,
@@ -97,10 +92,7 @@ fn quorum(
     }
     let by = reached_by(policy, seen, line).filter(|time| *time >= start);
     (
-        QuestionVerdict::new(
-            QuestionAnswer::Yes,
-            format!("the policy's quorum: {listed}"),
-        ),
+        CheckVerdict::new(CheckAnswer::Yes, format!("the policy's quorum: {listed}")),
         by,
     )
 }

@@ -7,7 +7,7 @@ use crate::record::time::Seconds;
 
 use super::proofs::{AttestedLine, BlockStanding};
 use crate::verify::checker::Checker;
-use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
+use crate::verify::report::{AuditQuestion, CheckAnswer, CheckVerdict, counted};
 
 /// One end of a session's bracket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct LedgerBounds {
     /// Heads whose proof waits for a block.
     pub pending: u64,
     /// The oldest of them.
-    pub waits: Option<Waits>,
+    pub waits: Option<PendingProof>,
     /// Lines after the last head that a block attests.
     pub tail: u64,
     /// The widest bracket around any line that has both ends.
@@ -55,14 +55,14 @@ const LATE: u64 = 48 * 60 * 60;
 
 /// A head whose proof waits for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct PendingProof {
     /// The commit that the proof is on.
     pub commit: Oid,
     /// When the proof was put there, by the notes' own, unsigned, history.
     pub since: Seconds,
 }
 
-impl Waits {
+impl PendingProof {
     /// Whether it waits longer than calendars take.
     pub fn is_late(&self, now: Seconds) -> bool {
         now.since(self.since) > LATE
@@ -293,13 +293,13 @@ impl Checker<'_> {
     }
 
     /// The answer to *not after*.
-    pub(crate) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
+    pub(crate) fn not_after(&self, bounds: &LedgerBounds) -> CheckVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
         let count = self.findings.count(AuditQuestion::NotAfter);
         if count > 0 {
-            return QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding"));
+            return CheckVerdict::new(CheckAnswer::No, counted(count, "finding"));
         }
         let pending = match self.proofs.pending {
             0 => String::new(),
@@ -309,7 +309,7 @@ impl Checker<'_> {
         match self.not_after_line() {
             0 => {
                 let why = self.why_not_after_unchecked(bounds, &pending);
-                QuestionVerdict::new(QuestionAnswer::NotChecked, why)
+                CheckVerdict::new(CheckAnswer::NotChecked, why)
             }
             through => self.not_after_through(through, bounds, &pending),
         }
@@ -321,11 +321,11 @@ impl Checker<'_> {
         through: u64,
         bounds: &LedgerBounds,
         pending: &str,
-    ) -> QuestionVerdict {
+    ) -> CheckVerdict {
         let answer = if through >= self.log.lines.state.count() {
-            QuestionAnswer::Yes
+            CheckAnswer::Yes
         } else {
-            QuestionAnswer::Partly
+            CheckAnswer::Partly
         };
         let mut reasons = Vec::new();
         if let Some(last) = self.proofs.attested.last() {
@@ -342,7 +342,7 @@ impl Checker<'_> {
                 counted(lines, "line")
             ));
         }
-        QuestionVerdict::new(
+        CheckVerdict::new(
             answer,
             format!("through line {through}: {}{pending}", reasons.join("; ")),
         )

@@ -21,7 +21,7 @@ use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
 use super::blocks::{FirstMention, NamedBlocks};
-use super::bounds::Waits;
+use super::bounds::PendingProof;
 use crate::verify::ledger::history::{CommitNode, History};
 use crate::verify::log::segments::CheckedLog;
 use crate::verify::report::{AuditQuestion, Findings};
@@ -86,7 +86,7 @@ pub(crate) struct Proofs {
     /// Heads whose proof waits for a block.
     pub pending: u64,
     /// The oldest of them, when the notes say since when.
-    pub waits: Option<Waits>,
+    pub waits: Option<PendingProof>,
     pub placed: BTreeMap<(u32, Hash32), BlockStanding>,
     /// Heights whose headers are in the kept chain.
     pub chained: BTreeSet<u32>,
@@ -200,7 +200,7 @@ impl ProofCheck<'_> {
         }
         self.proofs.waits = oldest.zip(tip).and_then(|(commit, tip)| {
             let since = self.repository.noted_since(&tip, &commit).ok()??;
-            Some(Waits {
+            Some(PendingProof {
                 commit,
                 since: Seconds::new(since).ok()?,
             })

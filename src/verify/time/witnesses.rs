@@ -19,7 +19,7 @@ use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::verify::ledger::history::{CommitChain, CommitNode, History};
 use crate::verify::ledger::keys::KeyHistory;
 use crate::verify::log::lines::Lines;
-use crate::verify::report::{AuditQuestion, Findings, QuestionAnswer, QuestionVerdict, counted};
+use crate::verify::report::{AuditQuestion, CheckAnswer, CheckVerdict, Findings, counted};
 
 /// A witness's clock may be behind the ledger's by so many seconds: what the writer of a log allows
 /// of its own.
@@ -68,12 +68,12 @@ impl<'a> ForeignTreeHeads<'a> {
 
 /// What the log was at some of its sizes: root and time of the last line.
 #[derive(Clone, Default)]
-pub(crate) struct Sizes {
+pub(crate) struct RootsBySize {
     pub wanted: BTreeSet<u64>,
     roots: BTreeMap<u64, (Hash32, Seconds)>,
 }
 
-impl Sizes {
+impl RootsBySize {
     pub fn is_wanted(&self, size: u64) -> bool {
         self.wanted.contains(&size)
     }
@@ -144,8 +144,8 @@ impl ForeignTreeHeads<'_> {
     }
 
     /// The answer to *unique* for a log of so many lines, when nothing speaks against it.
-    pub fn verdict(&self, count: u64) -> QuestionVerdict {
-        let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+    pub fn verdict(&self, count: u64) -> CheckVerdict {
+        let no = |reason: String| CheckVerdict::new(CheckAnswer::NotChecked, reason);
         let Some(policy) = self.policy else {
             return no("no witness policy was given: a second history would not show".to_owned());
         };
@@ -171,11 +171,11 @@ impl ForeignTreeHeads<'_> {
             n => format!("; {} came after", counted(n, "line")),
         };
         let answer = if *size >= count {
-            QuestionAnswer::Yes
+            CheckAnswer::Yes
         } else {
-            QuestionAnswer::Partly
+            CheckAnswer::Partly
         };
-        QuestionVerdict::new(
+        CheckVerdict::new(
             answer,
             format!(
                 "through line {size}: {} cosigned this history{after}",

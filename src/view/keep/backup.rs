@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::app::home::open::before_commands;
 use crate::app::keep::backup::RestoreResult;
 use crate::backup::Manifest;
-use crate::recorder::TakenOver;
+use crate::recorder::AdoptionResult;
 
 use crate::view::prove::report::VerdictView;
 
@@ -69,7 +69,7 @@ pub enum AdoptView {
     /// There is none, as its owner says.
     NothingNewer,
     /// Newer history was there, and was taken over.
-    TakenOver {
+    AdoptionResult {
         /// The number of the first new line, from 1.
         from_line: u64,
         /// The number of the last.
@@ -91,8 +91,8 @@ pub enum AdoptView {
 
 impl AdoptView {
     /// Of what was taken over.
-    pub fn of(taken: &TakenOver) -> Self {
-        AdoptView::TakenOver {
+    pub fn of(taken: &AdoptionResult) -> Self {
+        AdoptView::AdoptionResult {
             from_line: taken.from_line,
             to_line: taken.to_line,
             commits: taken.commits,

@@ -7,7 +7,7 @@ use crate::app::prove::verify::VerifyResult;
 use crate::app::words::counted;
 use crate::record::bitcoin::block::Network;
 use crate::record::signature::PublicKey;
-use crate::verify::{AuditQuestion, Finding, QuestionAnswer, Report, Scope, SessionReport};
+use crate::verify::{AuditQuestion, CheckAnswer, Finding, Report, Scope, SessionReport};
 
 use super::report::touching;
 
@@ -182,7 +182,7 @@ fn contradiction(report: &Report) -> Option<String> {
 
 /// A *no* that no finding stands for.
 fn answered_no(report: &Report) -> Option<String> {
-    let no = |question: &AuditQuestion| report.answers.to(*question).answer == QuestionAnswer::No;
+    let no = |question: &AuditQuestion| report.answers.to(*question).answer == CheckAnswer::No;
     let question = AuditQuestion::ALL.into_iter().find(no)?;
     let reason = &report.answers.to(question).reason;
     let name = question.name().replace('_', " ");
@@ -225,15 +225,15 @@ fn not_proven(report: &Report) -> Vec<String> {
         )];
     }
     let answer = |question| report.answers.to(question).answer;
-    let is_yes = |question| matches!(answer(question), QuestionAnswer::Yes);
+    let is_yes = |question| matches!(answer(question), CheckAnswer::Yes);
     let mut open = Vec::new();
     if !is_yes(AuditQuestion::SignedBy) && report.extents.signed_by > 0 {
         open.push("by whom (--signer KEY)".to_owned());
     }
     open.extend(time(report, is_yes));
     match answer(AuditQuestion::Unique) {
-        QuestionAnswer::Yes => {}
-        QuestionAnswer::Partly => open.push(format!(
+        CheckAnswer::Yes => {}
+        CheckAnswer::Partly => open.push(format!(
             "that there is no other history behind line {} (no witness)",
             report.extents.unique
         )),
@@ -261,7 +261,7 @@ fn time(report: &Report, is_yes: impl Fn(AuditQuestion) -> bool) -> Option<Strin
         (None, 0) => " (no block)".to_owned(),
         (None, _) => String::new(),
     };
-    let partly = report.answers.not_after.answer == QuestionAnswer::Partly;
+    let partly = report.answers.not_after.answer == CheckAnswer::Partly;
     let (since, until) = (
         is_yes(AuditQuestion::NotBefore),
         is_yes(AuditQuestion::NotAfter),

@@ -11,7 +11,7 @@ use crate::record::bitcoin::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::log::entry::{Event, Line};
-use crate::verify::{About, QuestionAnswer};
+use crate::verify::{CheckAnswer, OpeningQuestion};
 
 use super::report::FindingView;
 
@@ -96,11 +96,11 @@ impl OpeningVerdictView {
     /// What is not as it was put on record.
     fn changed(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let (report, openings) = (&checked.report, &checked.file.openings);
-        let is_no = |about| report.to(about).answer == QuestionAnswer::No;
+        let is_no = |about| report.to(about).answer == CheckAnswer::No;
         let other = (0..openings.len()).find(|at| !report.text_opens(*at));
         let text = openings.get(
             other
-                .filter(|_| is_no(About::Commitment))
+                .filter(|_| is_no(OpeningQuestion::Commitment))
                 .unwrap_or(openings.len()),
         );
         if let Some(opening) = text {
@@ -118,27 +118,32 @@ impl OpeningVerdictView {
             let text = format!("{what}{seq} is not the text that was put on record");
             return Some(("no", "Changed", text));
         }
-        is_no(About::Consistent).then(|| ("no", "Changed", first(checked, About::Consistent)))
+        is_no(OpeningQuestion::Consistent)
+            .then(|| ("no", "Changed", first(checked, OpeningQuestion::Consistent)))
     }
 
     /// What is not so of a text that was put on record.
     fn untrue(checked: &CheckResult) -> Option<OpeningVerdictText> {
-        let is_no = |about| checked.report.to(about).answer == QuestionAnswer::No;
-        if is_no(About::TreeHead) {
-            return Some(("no", "Not signed", first(checked, About::TreeHead)));
+        let is_no = |about| checked.report.to(about).answer == CheckAnswer::No;
+        if is_no(OpeningQuestion::TreeHead) {
+            return Some((
+                "no",
+                "Not signed",
+                first(checked, OpeningQuestion::TreeHead),
+            ));
         }
-        if let Some(about) = [About::NotBefore, About::NotAfter]
+        if let Some(about) = [OpeningQuestion::NotBefore, OpeningQuestion::NotAfter]
             .into_iter()
             .find(|about| is_no(*about))
         {
             let text = format!("text and signature hold, but {}", first(checked, about));
             return Some(("no", "Wrong about the time", text));
         }
-        if is_no(About::SignedBy) {
+        if is_no(OpeningQuestion::SignedBy) {
             let text = "this is not signed by any of the keys that you gave".to_owned();
             return Some(("no", "Another key", text));
         }
-        is_no(About::CosignedBy).then(|| {
+        is_no(OpeningQuestion::CosignedBy).then(|| {
             let text = "text and signature hold, but a witness's signature is forged".to_owned();
             ("no", "Wrong about a witness", text)
         })
@@ -146,7 +151,7 @@ impl OpeningVerdictView {
 
     /// What whoever checks asked for, and the file does not show.
     fn unproven(checked: &CheckResult) -> Option<OpeningVerdictText> {
-        let is_yes = checked.report.to(About::SignedBy).answer == QuestionAnswer::Yes;
+        let is_yes = checked.report.to(OpeningQuestion::SignedBy).answer == CheckAnswer::Yes;
         if checked.pinned > 0 && !is_yes {
             let text = "this is signed by an older key than the newest that you gave".to_owned();
             return Some(("open", "Not proven", text));
@@ -162,7 +167,7 @@ impl OpeningVerdictView {
 }
 
 /// The first finding about a question, in a sentence.
-fn first(checked: &CheckResult, about: About) -> String {
+fn first(checked: &CheckResult, about: OpeningQuestion) -> String {
     let found = checked
         .report
         .findings
@@ -181,20 +186,23 @@ fn first(checked: &CheckResult, about: About) -> String {
 
 /// Whether the parts fit together, so that they say anything.
 fn is_whole(checked: &CheckResult) -> bool {
-    let needed = [About::Consistent, About::TreeHead];
+    let needed = [OpeningQuestion::Consistent, OpeningQuestion::TreeHead];
     needed
         .iter()
-        .all(|about| checked.report.to(*about).answer == QuestionAnswer::Yes)
+        .all(|about| checked.report.to(*about).answer == CheckAnswer::Yes)
 }
 
 fn by(checked: &CheckResult) -> String {
     let Some(key) = checked.report.signer.filter(|_| is_whole(checked)) else {
         return "nobody: no signature of the record's own key holds for all of this".to_owned();
     };
-    let whose = match (checked.pinned, checked.report.to(About::SignedBy).answer) {
+    let whose = match (
+        checked.pinned,
+        checked.report.to(OpeningQuestion::SignedBy).answer,
+    ) {
         (0, _) => " (whose key?)",
-        (_, QuestionAnswer::Yes) => ", the key that you gave",
-        (_, QuestionAnswer::No) => ", no key that you gave",
+        (_, CheckAnswer::Yes) => ", the key that you gave",
+        (_, CheckAnswer::No) => ", no key that you gave",
         _ => ", an older key of yours",
     };
     format!("{}{whose}", key.fingerprint())
@@ -252,7 +260,7 @@ impl OpeningReportView {
     /// Of a check.
     pub fn of(checked: &CheckResult) -> Self {
         let report = &checked.report;
-        let verdicts = About::ALL.map(|about| (about.name(), report.to(about)));
+        let verdicts = OpeningQuestion::ALL.map(|about| (about.name(), report.to(about)));
         let openings: Vec<OpenedTextView> = opened(&checked.file)
             .enumerate()
             .map(|(at, (opening, line))| {

@@ -8,8 +8,8 @@ use crate::app::prove::verify::{FetchedCopy, VerifyResult};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::verify::{
-    AuditQuestion, Finding, LedgerBounds, QuestionAnswer, QuestionVerdict, Report, Scope,
-    SessionBlock, SessionBound, SessionReport,
+    AuditQuestion, CheckAnswer, CheckVerdict, Finding, LedgerBounds, Report, Scope, SessionBlock,
+    SessionBound, SessionReport,
 };
 
 use super::headline::HeadlineView;
@@ -466,7 +466,7 @@ impl ReportView {
         findings: impl Iterator<Item = &'a Finding>,
         headline: HeadlineView,
     ) -> Self {
-        let verdict = |question: AuditQuestion| -> &QuestionVerdict { report.answers.to(question) };
+        let verdict = |question: AuditQuestion| -> &CheckVerdict { report.answers.to(question) };
         let extents = &report.extents;
         ReportView {
             headline,
@@ -549,9 +549,7 @@ fn tree_heads(report: &Report) -> Vec<TreeHeadView> {
 /// The word on the chain; of a part only, with where it begins.
 pub fn integrity(report: &Report) -> String {
     match &report.scope {
-        Scope::Since { line, .. }
-            if report.answers.consistent.answer == QuestionAnswer::YesSince =>
-        {
+        Scope::Since { line, .. } if report.answers.consistent.answer == CheckAnswer::YesSince => {
             format!("VALID SINCE LINE {line}, not checked before")
         }
         _ => validity(report.chain_valid).to_owned(),

@@ -19,7 +19,7 @@ use crate::store::Store;
 
 use super::DoctorCheck;
 
-/// A writer refuses when the last line is further ahead than this (format, section 3).
+/// A writer refuses when the last line is further ahead than this (format, section 4).
 const AHEAD_S: u64 = 3600;
 /// Less than this and a transaction may not fit.
 const DISK_FAIL_MB: u64 = 64;

@@ -3,7 +3,7 @@
 
 use crate::app::find;
 use crate::app::prove::consent::consents;
-use crate::audit::trace_facts::TurnTrace;
+use crate::audit::trace_facts::TraceSource;
 use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
@@ -21,7 +21,7 @@ use super::export::{TraceExportError, name_of};
 const NAMED: usize = 3;
 
 /// What a consent has to cover for the trace of a turn.
-fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
+fn need_of(turn: &TraceSource, level: TraceLevel) -> ConsentNeed {
     ConsentNeed {
         exchange: turn.facts.exchange,
         thread: turn.facts.thread.ok(),
@@ -38,7 +38,7 @@ fn need_of(turn: &TurnTrace, level: TraceLevel) -> ConsentNeed {
 /// The database can't be read.
 pub(super) fn needs_of(
     store: &ReadStore,
-    turn: &TurnTrace,
+    turn: &TraceSource,
 ) -> Result<Vec<ConsentNeed>, StoreError> {
     let level = TraceLevel::FullTraces;
     let mut needs = vec![need_of(turn, level)];
@@ -76,7 +76,7 @@ pub(super) struct CoveredTurn {
 /// What no consent in force covers; consents that are others than what was recorded.
 pub(super) fn cover<'a>(
     store: &ReadStore,
-    turns: impl Iterator<Item = &'a TurnTrace>,
+    turns: impl Iterator<Item = &'a TraceSource>,
     now: Seconds,
 ) -> Result<Vec<CoveredTurn>, TraceExportError> {
     let given = recorded_consents(store)?;

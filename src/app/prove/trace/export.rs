@@ -6,7 +6,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::audit::trace_facts::{TraceFactsReader, TurnTrace};
+use crate::audit::trace_facts::{TraceFactsReader, TraceSource};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{Consent, ConsentNeed};
@@ -119,7 +119,7 @@ impl UnmadeTrace {
 }
 
 /// The mapping that is on record with a turn; the newest where none is.
-pub(super) fn mapping_of(turn: &TurnTrace) -> Result<TraceMapping, UnmadeTrace> {
+pub(super) fn mapping_of(turn: &TraceSource) -> Result<TraceMapping, UnmadeTrace> {
     match &turn.recorded {
         None => Ok(TraceMapping::NEWEST),
         Some(recorded) => TraceMapping::named(&recorded.mapping)
@@ -129,7 +129,7 @@ pub(super) fn mapping_of(turn: &TurnTrace) -> Result<TraceMapping, UnmadeTrace> 
 
 /// Builds the trace of a turn by the mapping that is on record with it.
 pub(super) fn build(
-    turn: &TurnTrace,
+    turn: &TraceSource,
     request: TraceRequest,
 ) -> Result<(TraceMapping, BuiltTrace), UnmadeTrace> {
     let mapping = mapping_of(turn)?;
@@ -230,7 +230,7 @@ fn signed(signer: &Signer, bytes: &[u8]) -> Result<Signature, UnmadeTrace> {
 
 /// One turn whose trace is exported.
 struct ExportTurn {
-    turn: Box<TurnTrace>,
+    turn: Box<TraceSource>,
     /// The consent to show its texts, where they are shown.
     consent: Option<Consent>,
     proof: Option<OpeningFile>,

@@ -3,8 +3,8 @@
 
 mod consent_cover;
 pub mod export;
+mod home_record;
 pub mod key;
-mod own;
 pub mod select;
 pub mod show;
 pub mod verify;

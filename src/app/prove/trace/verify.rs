@@ -20,10 +20,10 @@ use crate::record::trace::signed::{
     SignatureAnswers, Trace, TraceAnswer, TraceKey, UnsignedTrace, parse_public_key,
 };
 use crate::record::trace::value::TraceValue;
-use crate::verify::{About, QuestionAnswer, QuestionVerdict, Trust, check_opening};
+use crate::verify::{CheckAnswer, CheckVerdict, OpeningQuestion, Trust, check_opening};
 
+use super::home_record::{HomeRecord, OwnVerdicts};
 use super::on_all_cores;
-use super::own::{OwnRecord, OwnVerdicts};
 use crate::app::home::open;
 use crate::app::prove::verify::opening::{is_opening, opened};
 use crate::app::prove::verify::target::read_signers;
@@ -107,21 +107,17 @@ pub struct CheckedTrace {
     /// The ledger key whose signature is around it.
     pub signed_by: Option<PublicKey>,
     /// In the order of [`TraceQuestion::ALL`].
-    pub answers: Vec<(TraceQuestion, QuestionVerdict)>,
+    pub answers: Vec<(TraceQuestion, CheckVerdict)>,
 }
 
 impl CheckedTrace {
     /// The answer to one question.
-    pub fn answer(&self, question: TraceQuestion) -> QuestionAnswer {
+    pub fn answer(&self, question: TraceQuestion) -> CheckAnswer {
         let found = self.answers.iter().find(|(known, _)| *known == question);
-        found.map_or(QuestionAnswer::NotChecked, |(_, verdict)| verdict.answer)
+        found.map_or(CheckAnswer::NotChecked, |(_, verdict)| verdict.answer)
     }
 
-    fn change(
-        &mut self,
-        question: TraceQuestion,
-        into: impl FnOnce(QuestionVerdict) -> QuestionVerdict,
-    ) {
+    fn change(&mut self, question: TraceQuestion, into: impl FnOnce(CheckVerdict) -> CheckVerdict) {
         let mut answers = self.answers.iter_mut();
         if let Some((_, verdict)) = answers.find(|(known, _)| *known == question) {
             *verdict = into(verdict.clone());
@@ -129,7 +125,7 @@ impl CheckedTrace {
     }
 
     /// Whether some answer is of a kind.
-    pub fn has(&self, answer: QuestionAnswer) -> bool {
+    pub fn has(&self, answer: CheckAnswer) -> bool {
         let mut answers = self.answers.iter();
         answers.any(|(_, verdict)| verdict.answer == answer)
     }
@@ -155,8 +151,8 @@ pub enum TracesOutcome {
 impl TracesOutcome {
     /// Of all traces of a file.
     pub fn of(checked: &[CheckedTrace]) -> TracesOutcome {
-        let wrong = |one: &&CheckedTrace| one.has(QuestionAnswer::No);
-        let unchecked = |one: &&CheckedTrace| !one.has(QuestionAnswer::Yes);
+        let wrong = |one: &&CheckedTrace| one.has(CheckAnswer::No);
+        let unchecked = |one: &&CheckedTrace| !one.has(CheckAnswer::Yes);
         let wrong = checked.iter().filter(wrong).count();
         let unchecked = checked.iter().filter(unchecked).count();
         match (wrong, unchecked) {
@@ -179,13 +175,13 @@ pub fn check(
     let store = home.and_then(|home| open::store(home).ok());
     let store = store.filter(|store| store.begin_read().is_ok());
     let own = home.zip(store.as_ref());
-    let own = own.and_then(|(home, store)| OwnRecord::of(home, store).ok());
+    let own = own.and_then(|(home, store)| HomeRecord::of(home, store).ok());
     check_against(request, own.as_ref())
 }
 
 fn check_against(
     request: &TraceCheckRequest,
-    own: Option<&OwnRecord<'_>>,
+    own: Option<&HomeRecord<'_>>,
 ) -> Result<Vec<CheckedTrace>, String> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
@@ -265,29 +261,29 @@ impl CheckedAlone {
     }
 
     /// With what a home says in the place of what nobody could say without one.
-    fn asked_of(self, own: &OwnRecord<'_>) -> CheckedTrace {
+    fn asked_of(self, own: &HomeRecord<'_>) -> CheckedTrace {
         let (trace, mut checked) = (&self.trace, self.checked);
         let (recorded, same) = match &self.head {
             None => own.judge_alone(trace),
             Some(head) => own.judge(head, trace),
         };
-        if recorded.answer == QuestionAnswer::Yes {
+        if recorded.answer == CheckAnswer::Yes {
             checked.exchange = own.name_of(trace);
         }
         if let (Some(head), Some(signer)) = (&self.head, checked.signed_by)
             && let Some(why) = own.refuses_signer(head, signer)
         {
             checked.change(TraceQuestion::Bound, |bound| match bound.answer {
-                QuestionAnswer::No => bound,
+                CheckAnswer::No => bound,
                 _ => no(why),
             });
         }
         if let Some(head) = &self.head
-            && recorded.answer == QuestionAnswer::Yes
+            && recorded.answer == CheckAnswer::Yes
             && own.has_committed(head)
         {
             checked.change(TraceQuestion::Committed, |said| match said.answer {
-                QuestionAnswer::NotChecked => yes("its exchange commits to it in this home"),
+                CheckAnswer::NotChecked => yes("its exchange commits to it in this home"),
                 _ => said,
             });
         }
@@ -328,7 +324,7 @@ struct CheckKeys {
 }
 
 impl CheckKeys {
-    fn of(request: &TraceCheckRequest, own: Option<&OwnRecord<'_>>) -> Result<CheckKeys, String> {
+    fn of(request: &TraceCheckRequest, own: Option<&HomeRecord<'_>>) -> Result<CheckKeys, String> {
         let named = request.key.as_deref().map(|text| {
             parse_public_key(text).map(TraceKey::new).ok_or_else(|| {
                 "--key takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
@@ -356,27 +352,27 @@ impl CheckKeys {
     }
 }
 
-fn answered(answer: QuestionAnswer, reason: impl Into<String>) -> QuestionVerdict {
-    QuestionVerdict {
+fn answered(answer: CheckAnswer, reason: impl Into<String>) -> CheckVerdict {
+    CheckVerdict {
         answer,
         reason: reason.into(),
     }
 }
 
-pub(super) fn yes(reason: impl Into<String>) -> QuestionVerdict {
-    answered(QuestionAnswer::Yes, reason)
+pub(super) fn yes(reason: impl Into<String>) -> CheckVerdict {
+    answered(CheckAnswer::Yes, reason)
 }
 
-pub(super) fn no(reason: impl Into<String>) -> QuestionVerdict {
-    answered(QuestionAnswer::No, reason)
+pub(super) fn no(reason: impl Into<String>) -> CheckVerdict {
+    answered(CheckAnswer::No, reason)
 }
 
-pub(super) fn not_checked(reason: impl Into<String>) -> QuestionVerdict {
-    answered(QuestionAnswer::NotChecked, reason)
+pub(super) fn not_checked(reason: impl Into<String>) -> CheckVerdict {
+    answered(CheckAnswer::NotChecked, reason)
 }
 
 /// An answer of the trace itself, with words for a yes.
-fn verdict(answer: TraceAnswer, words: &str) -> QuestionVerdict {
+fn verdict(answer: TraceAnswer, words: &str) -> CheckVerdict {
     match answer {
         TraceAnswer::Yes => yes(words),
         TraceAnswer::No(why) => no(why),
@@ -385,7 +381,7 @@ fn verdict(answer: TraceAnswer, words: &str) -> QuestionVerdict {
 }
 
 /// What the two questions about the key come to.
-fn key_verdicts(answers: SignatureAnswers, id: &str) -> [(TraceQuestion, QuestionVerdict); 2] {
+fn key_verdicts(answers: SignatureAnswers, id: &str) -> [(TraceQuestion, CheckVerdict); 2] {
     [
         (
             TraceQuestion::Signature,
@@ -437,7 +433,7 @@ fn check_alone(trace: &Trace, keys: &CheckKeys) -> CheckedTrace {
 fn checked(
     trace: &Trace,
     signed_by: Option<PublicKey>,
-    answers: Vec<(TraceQuestion, QuestionVerdict)>,
+    answers: Vec<(TraceQuestion, CheckVerdict)>,
 ) -> CheckedTrace {
     CheckedTrace {
         in_envelope: signed_by.is_some(),
@@ -472,7 +468,7 @@ fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
     let (unknown, same) = no_home();
     let on_record = proven.map_or(unknown, |proven| proven.verdict);
     let mut consent = verdict(answers.consent, "");
-    if let (Some(id), QuestionAnswer::Yes) = (&envelope.head.consent, consent.answer) {
+    if let (Some(id), CheckAnswer::Yes) = (&envelope.head.consent, consent.answer) {
         consent = not_checked(format!(
             "it names {id}; whether that was given, its home can say"
         ));
@@ -495,9 +491,13 @@ fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
 
 /// Whether the exchange commits to what is signed: a commitment that only the envelope names is nobody's
 /// yet.
-fn committed(envelope: &Envelope, opens: TraceAnswer, proven: Option<&Proven>) -> QuestionVerdict {
+fn committed(
+    envelope: &Envelope,
+    opens: TraceAnswer,
+    proven: Option<&ProofResult>,
+) -> CheckVerdict {
     let said = envelope.head.committed;
-    let document = proven.filter(|proven| proven.verdict.answer == QuestionAnswer::Yes);
+    let document = proven.filter(|proven| proven.verdict.answer == CheckAnswer::Yes);
     match (opens, said, document.map(|proven| &proven.commitment)) {
         (TraceAnswer::Yes, Some(said), Some(Some(held))) if *held == said.value.to_string() => {
             yes("the exchange document in the proof commits to it")
@@ -526,7 +526,7 @@ fn is_committed_form(envelope: &Envelope) -> bool {
 }
 
 /// Whether the envelope holds, and is by a key that was named, if any was.
-fn bound(envelope: &Envelope, answer: TraceAnswer, keys: &CheckKeys) -> QuestionVerdict {
+fn bound(envelope: &Envelope, answer: TraceAnswer, keys: &CheckKeys) -> CheckVerdict {
     let signer = envelope.signer.fingerprint();
     let is_pinned = keys
         .pinned
@@ -547,21 +547,21 @@ fn bound(envelope: &Envelope, answer: TraceAnswer, keys: &CheckKeys) -> Question
 }
 
 /// What a proof shows.
-struct Proven {
-    verdict: QuestionVerdict,
+struct ProofResult {
+    verdict: CheckVerdict,
     /// The commitment to the trace in the exchange document; none where that has none.
     commitment: Option<String>,
 }
 
 /// Whether the proof leads from the trace to a signed tree head.
-fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> Proven {
+fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> ProofResult {
     let pinned: Vec<PublicKey> = keys.pinned.iter().map(|key| *key.public()).collect();
     let trust = Trust {
         pinned: Some(pinned.as_slice()).filter(|keys| !keys.is_empty()),
         ..Trust::default()
     };
     let report = check_opening(proof, trust);
-    let failed = |words: String| Proven {
+    let failed = |words: String| ProofResult {
         verdict: no(words),
         commitment: None,
     };
@@ -581,12 +581,12 @@ fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> Prove
             "the exchange document in the proof has another {what}"
         ));
     }
-    let since = report.to(About::NotBefore);
+    let since = report.to(OpeningQuestion::NotBefore);
     let mut words = "the proof leads to a signed tree head".to_owned();
-    if since.answer == QuestionAnswer::Yes {
+    if since.answer == CheckAnswer::Yes {
         words.push_str(&format!(", and on from there: {}", since.reason));
     }
-    Proven {
+    ProofResult {
         verdict: yes(words),
         commitment: document["trace"]["commitment"].as_str().map(str::to_owned),
     }
@@ -649,11 +649,11 @@ fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
 }
 
 /// One answer of two that were looked for in two ways.
-fn both(proven: QuestionVerdict, recorded: QuestionVerdict) -> QuestionVerdict {
-    let is_no = |verdict: &QuestionVerdict| verdict.answer == QuestionAnswer::No;
+fn both(proven: CheckVerdict, recorded: CheckVerdict) -> CheckVerdict {
+    let is_no = |verdict: &CheckVerdict| verdict.answer == CheckAnswer::No;
     match (proven.answer, recorded.answer) {
-        (QuestionAnswer::NotChecked, _) => recorded,
-        (_, QuestionAnswer::NotChecked) => proven,
+        (CheckAnswer::NotChecked, _) => recorded,
+        (_, CheckAnswer::NotChecked) => proven,
         _ if is_no(&proven) => proven,
         _ if is_no(&recorded) => recorded,
         _ => yes(format!("{}; {}", recorded.reason, proven.reason)),

@@ -9,8 +9,8 @@ use crate::home::Home;
 use crate::recorder::Paths;
 use crate::store::Store;
 use crate::verify::{
-    AuditQuestion, Evidence, Finding, OwnerCheck, QuestionAnswer, Report, VerifyError,
-    VerifyOptions, verify_as,
+    AuditQuestion, CheckAnswer, Evidence, Finding, OwnerCheck, Report, VerifyError, VerifyOptions,
+    verify_as,
 };
 
 use super::target::{CHECKPOINT, own_signers};
@@ -79,7 +79,7 @@ fn checked(
 /// is made as it should be.
 pub fn holds(report: &Report) -> bool {
     let answer = |question| report.answers.to(question).answer;
-    answer(AuditQuestion::Consistent) == QuestionAnswer::Yes
-        && answer(AuditQuestion::SignedBy) != QuestionAnswer::No
+    answer(AuditQuestion::Consistent) == CheckAnswer::Yes
+        && answer(AuditQuestion::SignedBy) != CheckAnswer::No
         && report.is_made_as_it_should_be()
 }

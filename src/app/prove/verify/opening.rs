@@ -19,7 +19,8 @@ use crate::record::signature::PublicKey;
 use crate::record::trace::file::texts_of;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::verify::{
-    About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
+    CheckAnswer, HeaderRequests, OpeningQuestion, OpeningReport, Trust, check_opening,
+    wanted_headers,
 };
 
 use super::headers;
@@ -40,7 +41,7 @@ pub struct CheckRequest {
     /// A test network whose blocks are to show times.
     pub network: Option<Network>,
     /// Answers that must be yes.
-    pub require: Vec<About>,
+    pub require: Vec<OpeningQuestion>,
 }
 
 /// What a check of an opening file found.
@@ -54,7 +55,7 @@ pub struct CheckResult {
     /// How many keys the checker named.
     pub pinned: usize,
     /// Required answers that are not *yes*.
-    pub missing: Vec<(About, QuestionAnswer)>,
+    pub missing: Vec<(OpeningQuestion, CheckAnswer)>,
     /// Whether it opens, is signed by a key that was named, and has every required answer.
     pub holds: bool,
 }
@@ -88,12 +89,13 @@ pub fn check(request: &CheckRequest) -> Result<CheckResult, String> {
         network: request.network,
     };
     let report = check_opening(&input.file, trust);
-    let signed = input.pinned.is_none() || report.to(About::SignedBy).answer == QuestionAnswer::Yes;
-    let missing: Vec<(About, QuestionAnswer)> = request
+    let signed =
+        input.pinned.is_none() || report.to(OpeningQuestion::SignedBy).answer == CheckAnswer::Yes;
+    let missing: Vec<(OpeningQuestion, CheckAnswer)> = request
         .require
         .iter()
         .map(|about| (*about, report.to(*about).answer))
-        .filter(|(_, answer)| *answer != QuestionAnswer::Yes)
+        .filter(|(_, answer)| *answer != CheckAnswer::Yes)
         .collect();
     Ok(CheckResult {
         holds: report.opens() && signed && missing.is_empty(),

@@ -1,6 +1,6 @@
 //! Answers that `--require` names.
 
-use crate::verify::{AuditQuestion, QuestionAnswer, Report};
+use crate::verify::{AuditQuestion, CheckAnswer, Report};
 
 /// An answer that has to be *yes*: of all lines, or of those up to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +49,10 @@ impl RequiredAnswer {
         let answer = report.answers.to(self.question).answer;
         match (self.line, report.extents.of(self.question)) {
             (Some(line), Some(through)) => {
-                matches!(answer, QuestionAnswer::Yes | QuestionAnswer::Partly)
+                matches!(answer, CheckAnswer::Yes | CheckAnswer::Partly)
                     && line <= through.min(report.extents.complete)
             }
-            _ => answer == QuestionAnswer::Yes,
+            _ => answer == CheckAnswer::Yes,
         }
     }
 

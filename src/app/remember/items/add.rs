@@ -13,7 +13,7 @@ use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::SessionRow;
 
 use super::RecordedItem;
-use crate::app::remember::under_numbers::record_under_numbers;
+use crate::app::remember::with_placeholders::record_with_placeholders;
 
 /// A subject is a name, in bytes.
 const MAX_SUBJECT: usize = 200;
@@ -159,7 +159,7 @@ pub async fn add(
     let now = open::clock()?;
     let observed_at = said.observed_at(now).map_err(OpenHomeError::Refused)?;
     let phase = opened.kernel.phase();
-    let (recorded, clean) = record_under_numbers(opened, key, |numbers, session| {
+    let (recorded, clean) = record_with_placeholders(opened, key, |numbers, session| {
         let clean = said.clean(numbers);
         let prefix = said.kind.prefix();
         let new = NewArtifact {

@@ -11,7 +11,7 @@ use crate::ledger::read::Repository;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;
-use crate::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, verify};
+use crate::verify::{AuditQuestion, CheckAnswer, Evidence, Report, verify};
 
 use super::{KnownLedger, RefUpdate};
 
@@ -205,7 +205,7 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
     ];
     let denied: Vec<AuditQuestion> = proven
         .into_iter()
-        .filter(|question| report.answers.to(*question).answer == QuestionAnswer::No)
+        .filter(|question| report.answers.to(*question).answer == CheckAnswer::No)
         .collect();
     // The ledger began with the pinned key; its rotations lead from there to the newest.
     match (report.begins_with(&pinned), denied.is_empty()) {
@@ -236,7 +236,7 @@ fn refusals_of(report: &Report, asked: &[AuditQuestion]) -> Vec<String> {
         })
         .collect();
     if lines.is_empty() {
-        let is_no = |q: &&AuditQuestion| report.answers.to(**q).answer == QuestionAnswer::No;
+        let is_no = |q: &&AuditQuestion| report.answers.to(**q).answer == CheckAnswer::No;
         lines = asked
             .iter()
             .filter(is_no)

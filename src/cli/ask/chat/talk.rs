@@ -12,7 +12,7 @@ use crate::app::ask::model_choice::{AUTO, CallOptions, choose, without_provider}
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
-use crate::cli::ask::turn::{TurnDoor, TurnReport, settled};
+use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
@@ -273,7 +273,7 @@ impl Chat {
         if is_new {
             init::welcome(&home.opened.home, &home.opened.config, &told);
         }
-        let door = TurnDoor {
+        let door = TurnScreen {
             json: self.json,
             verbose: false,
             made: is_new,

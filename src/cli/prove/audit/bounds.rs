@@ -1,6 +1,6 @@
 //! Between which blocks, in words.
 
-use crate::verify::{Report, Scope, SessionBound, Waits};
+use crate::verify::{PendingProof, Report, Scope, SessionBound};
 
 use crate::app::home::open;
 use crate::cli::screen::counted;
@@ -44,7 +44,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         n => format!("; {} attested, after no block", of_lines(n)),
     };
     let mut lines = vec![tail, format!("span:        {span}{unbounded}")];
-    lines.extend(bounds.waits.filter(|waits| waits.is_late(open::clock_or_epoch())).map(|Waits { commit, since }| {
+    lines.extend(bounds.waits.filter(|waits| waits.is_late(open::clock_or_epoch())).map(|PendingProof { commit, since }| {
         format!(
             "pending:     for more than 48 hours, since {since}: the proof on commit {commit}; gently audit upgrade (a \
              later proof covers the same lines)"

@@ -13,7 +13,7 @@ use crate::app::prove::verify::opening::{CheckRequest, CheckResult, PageOrigin, 
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::log::entry::Event;
-use crate::verify::{About, QuestionAnswer};
+use crate::verify::{CheckAnswer, OpeningQuestion};
 use crate::view::prove::opening::{OpeningReportView, OpeningVerdictView};
 
 use super::open::named_text;
@@ -43,7 +43,7 @@ pub struct CheckArgs {
     /// Answers that must be yes: consistent, commitment, tree-head, signed, cosigned, not-before,
     /// not-after
     #[arg(long, value_name = "ANSWER", value_delimiter = ',', value_parser = read_about)]
-    require: Vec<About>,
+    require: Vec<OpeningQuestion>,
     /// Say all of it: each answer with its reason, and what it rests on
     #[arg(short, long)]
     verbose: bool,
@@ -52,13 +52,13 @@ pub struct CheckArgs {
     pub(super) json: bool,
 }
 
-fn read_about(text: &str) -> Result<About, String> {
+fn read_about(text: &str) -> Result<OpeningQuestion, String> {
     let name = match text {
         "signed" => "signed_by".to_owned(),
         "cosigned" => "cosigned_by".to_owned(),
         other => other.replace('-', "_"),
     };
-    About::ALL.into_iter().find(|about| about.name() == name).ok_or_else(|| {
+    OpeningQuestion::ALL.into_iter().find(|about| about.name() == name).ok_or_else(|| {
         format!("'{text}' is no answer: consistent, commitment, tree-head, signed, cosigned, not-before or not-after")
     })
 }
@@ -90,7 +90,7 @@ pub(in crate::cli) fn run(
     if checked.missing.is_empty() {
         return code;
     }
-    let words = |(about, answer): &(About, QuestionAnswer)| {
+    let words = |(about, answer): &(OpeningQuestion, CheckAnswer)| {
         format!("{} is {}", about.name().replace('_', " "), answer.word())
     };
     let missing: Vec<String> = checked.missing.iter().map(words).collect();
@@ -196,7 +196,7 @@ fn words(checked: &CheckResult, verbose: bool) -> String {
         }
     }
     put(&mut out, "");
-    for about in About::ALL {
+    for about in OpeningQuestion::ALL {
         let verdict = report.to(about);
         let name = format!("{}:", about.name().replace('_', " "));
         put(

@@ -11,7 +11,7 @@ use crate::app::prove::verify::home::holds;
 use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::store::DerivedFaults;
-use crate::verify::{AuditQuestion, QuestionAnswer};
+use crate::verify::{AuditQuestion, CheckAnswer};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::answers::report_lines;
@@ -122,7 +122,7 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
 /// said by itself.
 fn lacks(result: &RebuildResult) -> bool {
     matches!(result.signature, RebuiltSignature::Signed)
-        && result.report.answers.to(AuditQuestion::Complete).answer == QuestionAnswer::No
+        && result.report.answers.to(AuditQuestion::Complete).answer == CheckAnswer::No
 }
 
 fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::record::bitcoin::block::Network;
 use crate::verify::{
-    AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
+    AuditAnswers, AuditQuestion, CheckAnswer, Finding, PositionSummary, Report, Scope,
     SessionReport,
 };
 
@@ -47,7 +47,7 @@ fn put_beside_the_record(out: &mut String, report: &Report) {
     ];
     let consistent = report.answers.to(AuditQuestion::Consistent).answer;
     let evidence = match consistent {
-        QuestionAnswer::No => "",
+        CheckAnswer::No => "",
         _ => "; no evidence is affected",
     };
     for (of, faults) in lists {
@@ -73,7 +73,7 @@ fn hint(report: &Report) -> Option<&str> {
     let answers = AuditQuestion::ALL.map(|question| report.answers.to(question));
     let no = answers
         .into_iter()
-        .find(|verdict| verdict.answer == QuestionAnswer::No)?;
+        .find(|verdict| verdict.answer == CheckAnswer::No)?;
     no.reason.split_once("; ").map(|(_, hint)| hint)
 }
 
@@ -181,7 +181,7 @@ fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(out, "{clean}").expect("a String takes everything");
 }
 
-fn put_answers(out: &mut String, answers: &QuestionAnswers) {
+fn put_answers(out: &mut String, answers: &AuditAnswers) {
     for question in AuditQuestion::ALL {
         let verdict = answers.to(question);
         let name = format!("{}:", question.name().replace('_', " "));

@@ -23,7 +23,7 @@ use crate::store::{
 };
 
 use super::rows::{document, header, line_only_outcome, silent, unreadable};
-use super::{ADOPT, AdoptFault, NewerCommit, TakenOver, row};
+use super::{ADOPT, AdoptFault, AdoptionResult, NewerCommit, row};
 use crate::recorder::batch::transaction::append;
 use crate::recorder::{ABANDONED, RecorderError};
 
@@ -527,7 +527,7 @@ impl<'a> Adoption<'a> {
         mut self,
         from: &LedgerHead,
         key: PublicKey,
-    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
+    ) -> Result<(AdoptionResult, LedgerHead, Vec<String>), RecorderError> {
         if self.head.signer != key {
             return Err(AdoptFault::Signer {
                 theirs: self.head.signer,
@@ -557,7 +557,7 @@ impl<'a> Adoption<'a> {
                 .iter()
                 .any(|key| id.ends_with(&format!("-{}", key.hash.short16())))
         };
-        let taken = TakenOver {
+        let taken = AdoptionResult {
             from_line: from.lines + 1,
             to_line: self.head.lines,
             commits: self.head.commits - from.commits,

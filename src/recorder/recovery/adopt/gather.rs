@@ -13,7 +13,7 @@ use crate::record::signature::PublicKey;
 use crate::record::tree::{Frontier, parse_note};
 
 use super::rows::document;
-use super::{AdoptFault, Newer, NewerCommit};
+use super::{AdoptFault, NewerCommit, NewerLedger};
 use crate::recorder::{CHECKPOINT, RecorderError};
 
 fn unreadable(place: String, reason: impl std::fmt::Display) -> RecorderError {
@@ -24,7 +24,7 @@ fn unreadable(place: String, reason: impl std::fmt::Display) -> RecorderError {
     .into()
 }
 
-impl Newer {
+impl NewerLedger {
     /// Reads a repository that was verified before; `log` has the lines that no segment holds yet,
     /// with the signed tree head beside it.
     ///
@@ -46,7 +46,7 @@ impl Newer {
         let mut gathering = StepCollector {
             repository: &repository,
             seen: HashSet::new(),
-            newer: Newer::default(),
+            newer: NewerLedger::default(),
         };
         let Some(RefTarget::Direct(main)) = tip(MAIN) else {
             return Err(unreadable(place, "it has no main"));
@@ -68,7 +68,7 @@ impl Newer {
     }
 }
 
-impl Newer {
+impl NewerLedger {
     fn cut_unsigned(&mut self, checkpoint: &Path) -> Result<(), RecorderError> {
         let hash = |text: &String| Line::parse(text.as_bytes()).ok().map(|line| line.hash);
         let committed =
@@ -147,7 +147,7 @@ const MAX_CHECKPOINT: u64 = 16 * 1024;
 struct StepCollector<'a> {
     repository: &'a Repository,
     seen: HashSet<Oid>,
-    newer: Newer,
+    newer: NewerLedger,
 }
 
 impl StepCollector<'_> {

@@ -15,7 +15,7 @@ const ATTEMPTS: u32 = 16;
 /// Records an artifact in the newest open session of an auth key, or in none. `make` takes the
 /// secrets out under the numbers that it is given, and is called again when a turn was first; what
 /// it returns beside the artifact comes back from the time that was recorded.
-pub async fn record_under_numbers<T>(
+pub async fn record_with_placeholders<T>(
     opened: &OpenHome,
     key: Hash32,
     mut make: impl FnMut(
@@ -39,7 +39,7 @@ pub async fn record_under_numbers<T>(
             None => opened.recorder.artifact(new, always).await,
         };
         match recording {
-            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            Err(RecorderError::PlaceholdersChanged) if attempt < ATTEMPTS => attempt += 1,
             recorded => return Ok((recorded?, kept)),
         }
     }

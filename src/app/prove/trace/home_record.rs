@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use uuid::Uuid;
 
-use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TurnTrace};
+use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TraceSource};
 use crate::home::Home;
 use crate::record::ledger::consent::{Consent, ConsentNeed, Consents};
 use crate::record::ledger::short_name::short_name;
@@ -21,7 +21,7 @@ use crate::record::trace::mapping::{
 use crate::record::trace::signed::{Trace, UnsignedTrace};
 use crate::record::trace::value::TraceValue;
 use crate::store::{Store, StoreError};
-use crate::verify::QuestionVerdict;
+use crate::verify::CheckVerdict;
 
 use super::consent_cover::needs_of;
 use super::export::mapping_of;
@@ -38,7 +38,7 @@ use crate::app::prove::verify::target::own_signers;
 const ROTATION: &str = "|key_rotate|";
 
 /// The record of a home, to compare traces with.
-pub(super) struct OwnRecord<'a> {
+pub(super) struct HomeRecord<'a> {
     store: &'a Store,
     reader: TraceFactsReader<'a>,
     consents: Consents,
@@ -51,7 +51,7 @@ pub(super) struct OwnRecord<'a> {
 }
 
 /// Two answers: *on record*, and *same*.
-pub(super) type OwnVerdicts = (QuestionVerdict, QuestionVerdict);
+pub(super) type OwnVerdicts = (CheckVerdict, CheckVerdict);
 
 /// How a trace was made, as far as it is known.
 struct TraceMaking<'a> {
@@ -61,9 +61,9 @@ struct TraceMaking<'a> {
     absent: Option<&'a BTreeMap<String, Absence>>,
 }
 
-impl<'a> OwnRecord<'a> {
+impl<'a> HomeRecord<'a> {
     /// The record in a home's database.
-    pub fn of(home: &Home, store: &'a Store) -> Result<OwnRecord<'a>, OpenHomeError> {
+    pub fn of(home: &Home, store: &'a Store) -> Result<HomeRecord<'a>, OpenHomeError> {
         // Without them a trace is asked for its key; that is no reason to look at nothing.
         let ledger = own_signers(home.root()).unwrap_or_default();
         let retired = match ledger.len() {
@@ -74,7 +74,7 @@ impl<'a> OwnRecord<'a> {
         let own = open::config(home).map_err(OpenHomeError::from);
         let own = own.and_then(|config| key::public(&config, || Ok(store.head()?.signer)));
         keys.extend(own.ok().filter(|key| !keys.contains(key)));
-        Ok(OwnRecord {
+        Ok(HomeRecord {
             store,
             consents: consents(store)?,
             exports: exports(store)?,
@@ -88,7 +88,7 @@ impl<'a> OwnRecord<'a> {
     ///
     /// # Errors
     /// What is answered where it is not here.
-    fn find(&self, exchange: Uuid, level: TraceLevel) -> Result<Box<TurnTrace>, OwnVerdicts> {
+    fn find(&self, exchange: Uuid, level: TraceLevel) -> Result<Box<TraceSource>, OwnVerdicts> {
         match self.reader.facts_of(exchange, level) {
             Ok(TraceLookup::Found(found)) => Ok(found),
             Ok(TraceLookup::Waits | TraceLookup::NoSuchExchange) => Err(unknown()),
@@ -209,7 +209,7 @@ impl<'a> OwnRecord<'a> {
     /// Both answers, where these parts are as they are here, or not.
     fn verdicts(
         &self,
-        found: &TurnTrace,
+        found: &TraceSource,
         parts: &[(bool, &str)],
         trace: &Trace,
         making: &TraceMaking<'_>,
@@ -239,7 +239,7 @@ impl<'a> OwnRecord<'a> {
 
     /// Whether the trace was handed on under the consent that its envelope names: an export of it is on
     /// record, while the consents to all that it shows were in force.
-    pub fn judge_consent(&self, head: &EnvelopeHead, id: &str) -> QuestionVerdict {
+    pub fn judge_consent(&self, head: &EnvelopeHead, id: &str) -> CheckVerdict {
         let short = short_name(id);
         if head.origin != self.origin() {
             return not_checked(format!("it names {short} of another ledger"));
@@ -344,7 +344,7 @@ fn named_parts(facts: &TraceFacts, said: &UnsignedTrace) -> [(bool, &'static str
 
 /// Whether an envelope names the commitment that is on record, where one of its form is to.
 fn is_committed(
-    found: &TurnTrace,
+    found: &TraceSource,
     head: &EnvelopeHead,
     (level, profile): (TraceLevel, TraceProfile),
 ) -> bool {
@@ -360,7 +360,7 @@ fn is_committed(
 }
 
 /// Whether the rows of this home give the same signed bytes, but for what is erased here by now.
-fn same(found: &TurnTrace, trace: &Trace, making: &TraceMaking<'_>) -> QuestionVerdict {
+fn same(found: &TraceSource, trace: &Trace, making: &TraceMaking<'_>) -> CheckVerdict {
     const LATER: &str = "how it was made is of a later gently: ask that one";
     let Some(mapping) = making.mapping else {
         return not_checked(LATER);

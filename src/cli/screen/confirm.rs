@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::os::shell_word;
 use crate::view::keep::plan::PlanView;
 
-use super::{prompt, signals};
+use super::{signals, typed_line};
 use crate::cli::{present, program, say, say_finding};
 
 /// The word that most questions take.
@@ -20,7 +20,7 @@ const YES: &str = "yes";
 
 /// Flags of a command that does what can't be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
-pub struct ConsentArgs {
+pub struct ConfirmArgs {
     /// Don't ask: do it
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
@@ -31,19 +31,19 @@ pub struct ConsentArgs {
 
 /// How a command is called in the question, and in what is said where it is not done.
 #[derive(Clone, Copy, Debug)]
-pub struct ConsentWords {
+pub struct ConfirmWords {
     /// As in `Type yes to erase it`.
     pub does: &'static str,
     /// As in `nothing was erased`.
     pub done: &'static str,
 }
 
-impl ConsentArgs {
+impl ConfirmArgs {
     /// Asks for the consent to a plan; what needs none is done without a question.
     ///
     /// # Errors
     /// A sentence for a person, who was not asked, or said something else.
-    pub fn ask<D>(self, plan: &PlanView<D>, words: ConsentWords) -> Result<(), String> {
+    pub fn ask<D>(self, plan: &PlanView<D>, words: ConfirmWords) -> Result<(), String> {
         self.ask_for(YES, plan, words)
     }
 
@@ -55,7 +55,7 @@ impl ConsentArgs {
         self,
         word: &str,
         plan: &PlanView<D>,
-        words: ConsentWords,
+        words: ConfirmWords,
     ) -> Result<(), String> {
         if !plan.asks {
             return Ok(());
@@ -81,15 +81,15 @@ pub fn dry_run<D: Serialize>(plan: &PlanView<D>, json: bool) -> u8 {
 ///
 /// # Errors
 /// A sentence for a person.
-pub fn ask(yes: bool, words: ConsentWords) -> Result<(), String> {
+pub fn ask(yes: bool, words: ConfirmWords) -> Result<(), String> {
     ask_word(YES, yes, words)
 }
 
-fn ask_word(word: &str, yes: bool, words: ConsentWords) -> Result<(), String> {
+fn ask_word(word: &str, yes: bool, words: ConfirmWords) -> Result<(), String> {
     if yes {
         return Ok(());
     }
-    let ConsentWords { does, done } = words;
+    let ConfirmWords { does, done } = words;
     let missing = if !std::io::stdin().is_terminal() {
         "nobody is here to be asked (standard input is no terminal)"
     } else if !std::io::stderr().is_terminal() {
@@ -114,7 +114,7 @@ fn typed_line(asked: &str) -> std::io::Result<Option<String>> {
             say(asked);
             Ok(())
         };
-        let typed = prompt::line(&std::io::stdin(), true, ask)?;
+        let typed = typed_line::line(&std::io::stdin(), true, ask)?;
         return Ok(typed.map(|typed| String::from_utf8_lossy(&typed).into_owned()));
     }
     say(asked);
