@@ -82,7 +82,7 @@ impl ReadStore {
     /// The lines of artifacts of a kind: number, id and HASH, oldest first. Reads all lines.
     pub fn artifact_lines(&self, kind: &str) -> Result<Vec<(u64, String)>, StoreError> {
         let sql = "SELECT n, line FROM log_line WHERE instr(line, ?1) > 0 ORDER BY n";
-        let start = format!("|artifact|-|kind:{kind},id:");
+        let start = format!("|kind:{kind},id:");
         self.list("look for artifacts", sql, values![start])
     }
 

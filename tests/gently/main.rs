@@ -123,6 +123,7 @@ mod tamper_database;
 mod tamper_rows;
 mod threads;
 mod times;
+mod trace_attack;
 mod trace_page;
 mod trace_rig;
 mod traces;

@@ -413,7 +413,9 @@ fn a_consent_covers_what_it_says_and_withdrawing_lists_what_was_exported() {
     tried("b", &["last"], 0);
     tried("c", &["--all"], 1);
     // One question is named after it was asked.
-    let given = give(&["--exchange", "interaction-1"]).exits(0).json();
+    let (_, first) = refused.split_once("whose prompt shows ").unwrap();
+    let (first, _) = first.split_once(' ').unwrap();
+    let given = give(&["--exchange", first]).exits(0).json();
     assert_eq!(given["past"], true);
     tried("d", &["--all"], 0);
     // Withdrawing names what was exported under it, and stops the next.
@@ -436,7 +438,7 @@ fn a_consent_covers_what_it_says_and_withdrawing_lists_what_was_exported() {
     let thread = person.gently(&["thread", "list", "--json"]).exits(0).json();
     let thread = thread[0]["thread"].as_str().unwrap();
     give(&["--thread", thread, "--past", "--until", "2099-12-31"]).exits(0);
-    tried("f", &["--all"], 0);
+    tried("f", &["--thread", thread], 0);
     let listed = person
         .gently(&["consent", "list", "--json"])
         .exits(0)

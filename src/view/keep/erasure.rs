@@ -145,7 +145,11 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         .then(|| format!("was sent to {}: nothing is erased there", named(sent_to)));
     let handed_on = (!plan.handed_on.is_empty()).then(|| {
         let through = named(plan.handed_on.iter().cloned());
-        format!("was handed on with {through}: whoever has that file has the words")
+        let files = match plan.handed_on.len() {
+            1 => "that file",
+            _ => "one of those files",
+        };
+        format!("was handed on with {through}: whoever has {files} has the words")
     });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
