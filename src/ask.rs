@@ -308,7 +308,7 @@ async fn call(
 }
 
 /// A client's request that can't be recorded.
-fn unrecordable(why: SecretFault) -> AskError {
+fn record_error(why: SecretFault) -> AskError {
     AskError::Prompt(RecorderError::Unrecordable {
         what: "the client's request",
         reason: why.to_string(),
@@ -352,7 +352,7 @@ impl RedactedQuestion {
     ) -> Result<RedactedQuestion, AskError> {
         let numbers = environment
             .recorder
-            .numbers(environment.store, session.uuid);
+            .placeholders(environment.store, session.uuid);
         let mut numbers = numbers.map_err(AskError::Prompt)?;
         let mut removed: Vec<_> = taken_from(question.text, question.marked).collect();
         let taken = |found: Vec<SecretFinding>, place| {
@@ -373,7 +373,7 @@ impl RedactedQuestion {
             None => None,
             Some(client) => {
                 let brought = CleanRequest::of(client, (&given, &found), &mut numbers);
-                let (client, more) = brought.map_err(unrecordable)?;
+                let (client, more) = brought.map_err(record_error)?;
                 removed.extend(taken(more, TakenFrom::Messages));
                 Some(client)
             }

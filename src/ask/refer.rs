@@ -490,7 +490,9 @@ impl RecordLookup<'_> {
         let is_unanswered = self.unanswered.contains(&row.event);
         let kept = kept.or(is_unanswered.then_some(ExclusionReason::Unanswered));
         let event = match candidate.text.clone() {
-            Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
+            Some(text) => {
+                said_event(row.kind, place, text, &exchange.model).map_err(undigestible)?
+            }
             None => ThreadEvent::without_text(row.kind, place),
         };
         self.found.borrow_mut().insert(row.event, candidate);
@@ -501,7 +503,7 @@ impl RecordLookup<'_> {
     }
 }
 
-fn undigested(e: JsonFault) -> StoreError {
+fn undigestible(e: JsonFault) -> StoreError {
     StoreError::Query {
         what: "digest an event",
         reason: e.to_string(),
@@ -558,6 +560,6 @@ fn decision(
         },
     };
     Ok(Some(ThreadEvent::Decision(
-        DecisionPayload::new(place, &normative).map_err(undigested)?,
+        DecisionPayload::new(place, &normative).map_err(undigestible)?,
     )))
 }

@@ -3,13 +3,13 @@
 //!
 //! Parsing needs none of it, so a command that was typed well never makes it.
 
+mod argument_error;
 pub(super) mod completions;
 mod examples;
 pub(super) mod man;
-mod meant;
-mod mistyped;
+mod parse_error;
 mod topics;
-mod usage;
+mod unknown_command;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -27,8 +27,8 @@ use super::screen::{ScreenFilter, is_coloured};
 use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
+pub(super) use parse_error::run as answer_usage;
 pub use topics::TOPICS;
-pub(super) use usage::run as answer_usage;
 
 /// The columns that help is made for. A wider terminal gets no longer lines, which are read badly.
 const COLUMNS: usize = 80;
@@ -244,7 +244,7 @@ pub fn run(args: &HelpArgs, json: bool) -> u8 {
         return present(json, || topic_view(topic), || topic.text.to_owned());
     }
     let root = command();
-    match meant::command_named(&root, &words) {
+    match unknown_command::command_named(&root, &words) {
         Ok(found) => command_help(found, &words, json),
         Err(why) => could_not(&why, json),
     }

@@ -109,17 +109,17 @@ impl UnsyncedWrites {
     /// another is not waited for.
     pub fn sync(&mut self, watch: &FailpointWatch) -> Result<(), RecorderError> {
         if let Some(ledger) = &mut self.ledger {
-            ledger.sync().map_err(unapplied("syncing ledger.git"))?;
+            ledger.sync().map_err(apply_error("syncing ledger.git"))?;
         }
-        pass(watch, Failpoint::AfterLedgerSync).map_err(unapplied("syncing audit.log"))?;
+        pass(watch, Failpoint::AfterLedgerSync).map_err(apply_error("syncing audit.log"))?;
         if let Some(log) = &mut self.log {
-            log.sync().map_err(unapplied("syncing audit.log"))?;
+            log.sync().map_err(apply_error("syncing audit.log"))?;
         }
-        pass(watch, Failpoint::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
+        pass(watch, Failpoint::AfterLogSync).map_err(apply_error("syncing audit.checkpoint"))?;
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint
                 .sync_first()
-                .map_err(unapplied("syncing audit.checkpoint"))?;
+                .map_err(apply_error("syncing audit.checkpoint"))?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl UnsyncedWrites {
     }
 }
 
-pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
+pub(super) fn apply_error<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
     move |e| RecorderError::Unapplied {
         what,
         reason: e.to_string(),
@@ -142,7 +142,7 @@ pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) 
 
 /// What is known of git before something is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum GitKnowledge {
     /// It stood at the mark when the pending commits were made: none of them can be there.
     Mark,
     /// Nobody knows; any of them may be there, whole or torn.
@@ -158,21 +158,21 @@ pub fn apply(
     store: &ReadStore,
     head: &LedgerHead,
     (paths, watch): (&Paths, &FailpointWatch),
-    from: From,
+    from: GitKnowledge,
 ) -> Result<UnsyncedWrites, RecorderError> {
     let pending = PendingWrites::of(store, head)?;
     let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     let log_state = look_at_log(store, head, &paths.log(), &pending)?;
     let (ledger, missing) = apply_commits(store, head, (paths, watch), &pending, from)?;
-    pass(watch, Failpoint::AfterRefs).map_err(unapplied("moving refs"))?;
+    pass(watch, Failpoint::AfterRefs).map_err(apply_error("moving refs"))?;
     let (log, added) = apply_lines(&paths.log(), &pending, log_state)?;
-    pass(watch, Failpoint::AfterLog).map_err(unapplied("appending to audit.log"))?;
+    pass(watch, Failpoint::AfterLog).map_err(apply_error("appending to audit.log"))?;
     let checkpoint = if is_newest {
         None
     } else {
         checkpoint::replace(head, &paths.checkpoint())?
     };
-    pass(watch, Failpoint::AfterCheckpoint).map_err(unapplied("writing audit.checkpoint"))?;
+    pass(watch, Failpoint::AfterCheckpoint).map_err(apply_error("writing audit.checkpoint"))?;
     Ok(UnsyncedWrites {
         ledger,
         log,
@@ -250,7 +250,9 @@ pub fn put_checkpoint(head: &LedgerHead, paths: &Paths) -> Result<(), RecorderEr
     let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else {
         return Ok(());
     };
-    placed.sync().map_err(unapplied("syncing audit.checkpoint"))
+    placed
+        .sync()
+        .map_err(apply_error("syncing audit.checkpoint"))
 }
 
 /// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.
@@ -258,7 +260,7 @@ pub fn set_aside_torn(paths: &Paths) -> Result<(), RecorderError> {
     let aside = git::open_ledger(paths)?.set_aside_torn_packs();
     aside
         .map(|_| ())
-        .map_err(unapplied("reading the packs of ledger.git"))
+        .map_err(apply_error("reading the packs of ledger.git"))
 }
 
 /// The mark once everything up to the head is durable.

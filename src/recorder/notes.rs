@@ -10,7 +10,7 @@ use crate::ledger::Oid;
 use crate::ledger::write::Ledger;
 use crate::record::time::Seconds;
 
-use super::apply::{Paths, unapplied};
+use super::apply::{Paths, apply_error};
 use super::{RecorderError, WAIT, WriterLock};
 
 /// What becomes of a note: the one that stands there and the new one make the one that is written;
@@ -34,7 +34,7 @@ pub fn put_notes(
         return Ok(None);
     }
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-    let failed = unapplied("writing notes to ledger.git");
+    let failed = apply_error("writing notes to ledger.git");
     let mut ledger = Ledger::open(&paths.ledger()).map_err(&failed)?;
     let standing = ledger
         .notes_on(reference, notes.keys().copied())

@@ -20,7 +20,11 @@ impl Recorder {
     /// A text that is redacted with it is recorded together with it.
     /// [`RecorderError::PlaceholdersChanged`] then says that another turn was first: read it again, redact
     /// again.
-    pub fn numbers(&self, store: &ReadStore, session: Uuid) -> Result<Placeholders, RecorderError> {
+    pub fn placeholders(
+        &self,
+        store: &ReadStore,
+        session: Uuid,
+    ) -> Result<Placeholders, RecorderError> {
         known(store, session, &self.writer_context)
     }
 }

@@ -12,8 +12,8 @@
 
 mod faults;
 mod heads;
+mod proof_counts;
 mod stamping;
-mod standing;
 mod upgrading;
 
 use std::time::Duration;
@@ -29,8 +29,8 @@ use crate::record::time::Seconds;
 use crate::recorder::{Paths, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
+pub use proof_counts::ProofCounts;
 pub use stamping::StampResult;
-pub use standing::ProofCounts;
 pub use upgrading::{CompleteHead, UpgradeResult};
 
 /// What everything at a session's close may take together.

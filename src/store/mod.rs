@@ -25,6 +25,7 @@ mod exchange_rows;
 mod exchanges;
 mod ledger;
 mod open;
+mod orphans;
 mod questions;
 mod recall;
 mod rows;
@@ -33,7 +34,6 @@ mod search;
 mod settings;
 mod sqlite;
 mod stats;
-mod strays;
 mod table;
 mod threads;
 mod trace_rows;
@@ -45,6 +45,7 @@ pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
+pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
@@ -57,7 +58,6 @@ pub use rows::{
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
-pub use strays::StrayRow;
 pub use trace_rows::TraceRows;
 
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use gently::record::ledger::bundle::Bundle;
 use gently::record::log::entry::Line;
 use gently::record::ots::Proof;
 use gently::record::signature::parse_armor;
-use gently::record::trace::file::{TraceTexts, texts_of};
+use gently::record::trace::file::{TraceDocuments, texts_of};
 use gently::record::trace::read;
 use gently::record::tree::note::{CosignedNote, NoteSignature, VerifierKey};
 use gently::record::tree::parse_note;
@@ -248,7 +248,8 @@ fn trace(bytes: &[u8]) -> Result<String, String> {
             return Err("what is printed is read as another value".to_owned());
         }
     }
-    let read = |texts: TraceTexts<'_>| texts.map(|text| text.read()).collect::<Result<Vec<_>, _>>();
+    let read =
+        |texts: TraceDocuments<'_>| texts.map(|text| text.read()).collect::<Result<Vec<_>, _>>();
     match texts_of(bytes).and_then(read) {
         Ok(documents) => Ok(format!("{} documents", documents.len())),
         Err(error) => Ok(kind(&error)),

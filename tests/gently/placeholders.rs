@@ -261,7 +261,7 @@ fn the_second_of_two_turns_is_told_and_leaves_no_trace() {
             .open_session(rig.terms(), anchor(829_604), at(10))
             .await
             .unwrap();
-        let mut first = recorder.numbers(&rig.store(), session.uuid).unwrap();
+        let mut first = recorder.placeholders(&rig.store(), session.uuid).unwrap();
         let mut second = first.clone();
         let (one, two) = (cleaned(ONE, &mut first), cleaned(TWO, &mut second));
         assert_eq!(one, two, "both took the first number");
@@ -283,7 +283,7 @@ fn the_second_of_two_turns_is_told_and_leaves_no_trace() {
             ),
             (lines, 1)
         );
-        let mut again = recorder.numbers(&rig.store(), session.uuid).unwrap();
+        let mut again = recorder.placeholders(&rig.store(), session.uuid).unwrap();
         let two = cleaned(TWO, &mut again);
         assert_eq!(two, "password=[redacted:password-2]");
         drop(
@@ -304,7 +304,7 @@ fn one_of_a_batch_that_fails_after_it_has_written_is_undone_alone() {
             .open_session(rig.terms(), anchor(829_604), at(10))
             .await
             .unwrap();
-        let mut first = recorder.numbers(&rig.store(), session.uuid).unwrap();
+        let mut first = recorder.placeholders(&rig.store(), session.uuid).unwrap();
         let mut second = first.clone();
         let (one, two) = (cleaned(ONE, &mut first), cleaned(TWO, &mut second));
         let held = prompt_numbered(&recorder, &session, &one, first, at(11))
@@ -376,13 +376,13 @@ fn a_crash_loses_no_number_of_a_text_on_record_and_leaves_none_of_a_text_that_is
         let recorder = rig
             .watched(at(11), std::sync::Arc::new(move |at| at != step))
             .unwrap();
-        let mut numbers = recorder.numbers(&rig.store(), session.uuid).unwrap();
+        let mut numbers = recorder.placeholders(&rig.store(), session.uuid).unwrap();
         let text = cleaned(ONE, &mut numbers);
         wait(prompt_numbered(&recorder, &session, &text, numbers, at(11))).unwrap_err();
         drop(recorder);
         let recorder = rig.recorder(at(12));
         let store = rig.store();
-        let mut known = recorder.numbers(&store, session.uuid).unwrap();
+        let mut known = recorder.placeholders(&store, session.uuid).unwrap();
         assert_eq!(
             store.placeholders(session.uuid).unwrap().given.len(),
             usize::from(on_record),

@@ -13,7 +13,7 @@ use gently::record::hash::Hash32;
 use gently::record::trace::envelope::{Envelope, EnvelopeHead};
 use gently::record::trace::level::{TraceLevel, TraceProfile};
 use gently::record::trace::mapping::TraceRequest;
-use gently::record::trace::signed::{Trace, TraceKey, UnsignedTrace};
+use gently::record::trace::signed::{Trace, TraceVerifier, UnsignedTrace};
 use gently::record::trace::value::TraceValue;
 
 use crate::model_server::Behaviour;
@@ -37,7 +37,7 @@ fn sealed(person: &Person, file: &Path, key: &SigningKey, change: Change) -> Pat
     let bytes = said.signed_bytes();
     head.sha256 = Hash32::digest(&bytes);
     let signature = key.sign(&bytes);
-    let trace: Trace = said.signed(&TraceKey::new(key.public()), signature);
+    let trace: Trace = said.signed(&TraceVerifier::new(key.public()), signature);
     let signature = key.sign(&head.to_be_signed(&trace).unwrap());
     let envelope = head.signed(trace, key.public(), signature);
     let place = person.dir.path().join("sealed.json");

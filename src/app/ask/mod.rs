@@ -95,7 +95,7 @@ pub struct AskSetup<'a> {
     client: Option<ClientRequest>,
     door: QuestionDoor,
     declared: DeclaredContext,
-    standing: ThreadPosition,
+    position: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
     /// The project that a new conversation joins.
@@ -158,8 +158,8 @@ pub async fn prepare<'a>(
         key: Some(key),
         project: project::id_in_use(store, &opened.config)?,
     };
-    let standing = request.thread.standing(store, &scope)?;
-    let keeps = standing.thread.filter(|_| request.thread.keeps_model());
+    let position = request.thread.standing(store, &scope)?;
+    let keeps = position.thread.filter(|_| request.thread.keeps_model());
     let choice = choose_in(
         keeps.map(|thread| (&**store, thread)),
         request.model.as_deref(),
@@ -194,7 +194,7 @@ pub async fn prepare<'a>(
         ..request.context.clone()
     };
     let project = project::joined_by_new(store, &opened.config, notice)?;
-    let told = match standing.thread {
+    let told = match position.thread {
         Some(thread) => is_archived(store, thread)?,
         None => None,
     };
@@ -213,7 +213,7 @@ pub async fn prepare<'a>(
         client,
         door: request.door,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
-        standing,
+        position,
         anew: request.thread.anew || begins.is_some(),
         project,
         observations: opened.gather(&plan)?,
@@ -439,7 +439,7 @@ impl AskSetup<'_> {
             text: &self.asked.text,
             marked: &self.asked.marked,
             declared: &self.declared,
-            standing: self.standing,
+            standing: self.position,
             client: self.client.as_ref(),
             door: self.door,
         };

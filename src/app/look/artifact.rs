@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::home::Home;
 use crate::record::canon;
+use crate::record::hash::Hash32;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::short_name::record_name;
 use crate::record::log::entry::Line;
@@ -24,6 +25,8 @@ pub struct ArtifactDetails {
     pub recorded_at: Option<String>,
     /// What its document says; none once erased.
     pub content: Option<Value>,
+    /// The name of the auth key that it says it is by, where the home knows that.
+    pub by_key: Option<String>,
 }
 
 /// The artifact of an id, as it was begun.
@@ -44,11 +47,21 @@ pub fn show(home: &Home, id: &str) -> Result<ArtifactDetails, OpenHomeError> {
         .and_then(|line| Line::parse(line.as_bytes()).ok());
     let document = row.document.as_deref();
     let document = document.and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+    let content = document.map(|document| document.content);
+    let by = content
+        .as_ref()
+        .and_then(|content| content["by"].as_str()?.parse::<Hash32>().ok());
+    let by_key = store
+        .auth_keys()?
+        .into_iter()
+        .find(|key| Some(key.hash) == by)
+        .map(|key| key.name);
     Ok(ArtifactDetails {
         id: row.id,
         kind: row.kind,
         line: row.line + 1,
         recorded_at: line.map(|line| line.time.to_string()),
-        content: document.map(|document| document.content),
+        content,
+        by_key,
     })
 }

@@ -374,7 +374,7 @@ fn unanswered(exchange: &ExchangeRow) -> String {
 }
 
 fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Because(why.into()))
+    Err(OpenTextsError::Refused(why.into()))
 }
 
 /// A turn with its texts; or why it can't be shared.

@@ -311,8 +311,8 @@ pub async fn preview(
         key: None,
         project: project::id_in_use(&store, &config)?,
     };
-    let standing = request.thread.standing(&store, &scope)?;
-    let keeps = standing.thread.filter(|_| request.thread.keeps_model());
+    let position = request.thread.standing(&store, &scope)?;
+    let keeps = position.thread.filter(|_| request.thread.keeps_model());
     let keeps = keeps.map(|thread| (&*store, thread));
     let (call, asked) = (CallOptions::default(), request.model.as_deref());
     let model = choose_in(keeps, asked, &call, (&config, &database))
@@ -330,7 +330,7 @@ pub async fn preview(
         !request.thread.anew && session.runs_under(kernel.hash(), model.id(), host_role)
     });
     let session = row.map(|session| session.uuid);
-    let thread = match (standing.thread, row) {
+    let thread = match (position.thread, row) {
         (Some(thread), _) => thread,
         (None, Some(session)) => {
             let active = ActiveSession {
@@ -362,7 +362,7 @@ pub async fn preview(
         client: None,
         declared: &declared,
         thread,
-        parent: standing.parent,
+        parent: position.parent,
         room: None,
         is_streamed: false,
         now,

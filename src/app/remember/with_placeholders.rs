@@ -27,14 +27,16 @@ pub async fn record_with_placeholders<T>(
     loop {
         let session = newest_session(opened, key)?;
         let mut numbers = match &session {
-            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
+            Some(session) => opened.recorder.placeholders(&opened.store, session.uuid)?,
             None => Placeholders::new([0; 32]),
         };
         let (new, kept) = make(&mut numbers, session.as_ref())?;
         let recording = match session {
             Some(session) => {
                 let recorder = &opened.recorder;
-                recorder.artifact_numbered(new, session.uuid, numbers).await
+                recorder
+                    .artifact_with_placeholders(new, session.uuid, numbers)
+                    .await
             }
             None => opened.recorder.artifact(new, always).await,
         };

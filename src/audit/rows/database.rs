@@ -203,7 +203,7 @@ impl<'c> RowCheck<'c> {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
         self.check_turn_places()?;
-        self.check_strays()?;
+        self.check_orphans()?;
         self.check_measure_rows()?;
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;

@@ -3,7 +3,7 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::meant::{answer, ask_option, command_named};
+use super::unknown_command::{answer, ask_option, command_named};
 use super::*;
 use crate::app::words::nearest;
 use crate::cli::args::Cli;
@@ -436,7 +436,7 @@ fn an_option_that_is_none_leads_to_those_that_were_meant() {
     let said = |args: &[&str]| {
         let args: Vec<OsString> = ["gently"].iter().chain(args).map(OsString::from).collect();
         let error = command().try_get_matches_from(&args).unwrap_err();
-        let told = mistyped::answer(command(), &args, &error, true).unwrap();
+        let told = argument_error::answer(command(), &args, &error, true).unwrap();
         told.replace(&program(), "gently")
     };
     for (args, meant) in [

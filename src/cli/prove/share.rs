@@ -53,8 +53,8 @@ pub struct ShareArgs {
 pub async fn run(args: ShareArgs, json: bool) -> Result<u8, OpenHomeError> {
     match shared(&args, json).await {
         Ok(code) => Ok(code),
-        Err(OpenTextsError::Because(why)) => Ok(could_not(&why, json)),
-        Err(OpenTextsError::Broken(error)) => Err(error),
+        Err(OpenTextsError::Refused(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Failed(error)) => Err(error),
     }
 }
 
@@ -124,7 +124,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let key = home.authorize().await?;
     let id = args.id.as_deref();
     let selection = select(&home, id, args.session.as_deref(), args.withheld)?;
-    let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
+    let places = Places::of(args, &selection).map_err(OpenTextsError::Refused)?;
     let mut lines = revealed_by(&selection);
     if args.consent.dry_run {
         lines.push(format!("It would be written to {}", places.list()));
@@ -136,18 +136,18 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
         does: "write it",
         done: "written, and nothing is on record of it",
     };
-    confirm::ask(args.consent.yes, words).map_err(OpenTextsError::Because)?;
+    confirm::ask(args.consent.yes, words).map_err(OpenTextsError::Refused)?;
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
-    let new_file = new_file.map_err(OpenTextsError::Because)?;
-    let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
+    let new_file = new_file.map_err(OpenTextsError::Refused)?;
+    let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Refused)?;
     let notices = ShareNotices::of(&selection);
     let opening = share(&home, key, selection).await?;
     if let Some(new) = new_file {
-        new.fill(&opening.text).map_err(OpenTextsError::Because)?;
+        new.fill(&opening.text).map_err(OpenTextsError::Refused)?;
     }
     let made = page(&opening.text);
-    new_page.fill(&made).map_err(OpenTextsError::Because)?;
+    new_page.fill(&made).map_err(OpenTextsError::Refused)?;
     tell(&opening);
     let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notices);
     let text = || {

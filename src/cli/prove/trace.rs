@@ -69,8 +69,8 @@ pub struct TraceShowArgs {
     /// How much: generic, detailed, full_traces
     #[arg(long, value_name = "LEVEL", value_parser = level, default_value = "generic")]
     level: TraceLevel,
-    /// Which edition of the form: v1.9.3 (seven components), v1.9.1 (six)
-    #[arg(long, value_name = "EDITION", value_parser = profile, default_value = "v1.9.3")]
+    /// Which profile of the form: v1.9.3 (seven components), v1.9.1 (six)
+    #[arg(long, value_name = "PROFILE", value_parser = profile, default_value = "v1.9.3")]
     profile: TraceProfile,
     /// Show an answer that the kernel withholds, too
     #[arg(long)]
@@ -110,8 +110,8 @@ pub struct TraceExportArgs {
     /// How much: generic, detailed, full_traces (shows texts, and needs a consent)
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     level: TraceLevel,
-    /// Which edition of the form: v1.9.3 (seven components), v1.9.1 (six)
-    #[arg(long, value_name = "EDITION", value_parser = profile, default_value = "v1.9.3")]
+    /// Which profile of the form: v1.9.3 (seven components), v1.9.1 (six)
+    #[arg(long, value_name = "PROFILE", value_parser = profile, default_value = "v1.9.3")]
     profile: TraceProfile,
     /// What the file holds
     #[arg(
@@ -165,7 +165,7 @@ fn level(text: &str) -> Result<TraceLevel, String> {
 }
 
 fn profile(text: &str) -> Result<TraceProfile, String> {
-    TraceProfile::named(text).ok_or_else(|| format!("no edition '{text}': v1.9.3 or v1.9.1"))
+    TraceProfile::named(text).ok_or_else(|| format!("no profile '{text}': v1.9.3 or v1.9.1"))
 }
 
 /// Shows, exports, checks, or prints the key.
@@ -194,8 +194,8 @@ pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError>
         TraceCommand::Export(args) => match export(&args, json).await {
             Ok(code) => Ok(code),
             Err(TraceExportError::NoConsent(why)) => Ok(refusal(&why, json, NEGATIVE)),
-            Err(TraceExportError::Because(why)) => Ok(could_not(&why, json)),
-            Err(TraceExportError::Broken(error)) => Err(error),
+            Err(TraceExportError::Refused(why)) => Ok(could_not(&why, json)),
+            Err(TraceExportError::Failed(error)) => Err(error),
         },
         TraceCommand::Verify(args) => Ok(verify(&args, json)),
         TraceCommand::Key => print_key(json),
@@ -283,9 +283,9 @@ fn judge_out(args: &TraceExportArgs) -> Result<(), String> {
 }
 
 async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportError> {
-    judge_out(args).map_err(TraceExportError::Because)?;
+    judge_out(args).map_err(TraceExportError::Refused)?;
     let request = ExportRequest {
-        selection: selection(args).map_err(TraceExportError::Because)?,
+        selection: selection(args).map_err(TraceExportError::Refused)?,
         trace: TraceRequest {
             level: args.level,
             profile: args.profile,
@@ -302,13 +302,13 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
     };
     let opened = open::open_home()?;
     if let Some(why) = opened.own_file(&args.out) {
-        return Err(TraceExportError::Because(why));
+        return Err(TraceExportError::Refused(why));
     }
     let key = opened.authorize().await?;
     let planned = plan(&opened, key, &request).await?;
     let unwritten = |state: &'static str| {
         let place = args.out.display().to_string();
-        move |e: std::io::Error| TraceExportError::Because(format!("{place}: {e}; {state}"))
+        move |e: std::io::Error| TraceExportError::Refused(format!("{place}: {e}; {state}"))
     };
     // All of it is on the disk before it is on record, and has its name only then.
     let state = match planned.has_proofs {

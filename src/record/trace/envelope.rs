@@ -24,7 +24,7 @@ use super::level::{Absence, TraceLevel, TraceProfile};
 use super::mapping::{TraceMapping, agent_id_hash, task_id, thought_id, trace_id};
 use super::read::{TraceJsonFault, read};
 use super::signed::{
-    SignatureAnswers, Trace, TraceAnswer, TraceFault, TraceKey, TraceMembers, UnsignedTrace,
+    SignatureAnswers, Trace, TraceAnswer, TraceFault, TraceMembers, TraceVerifier, UnsignedTrace,
 };
 use super::value::TraceValue;
 use crate::record::canon;
@@ -221,12 +221,12 @@ impl Envelope {
 
     /// What the envelope answers; `key` is the one that the trace is said to be signed with, where
     /// somebody says so. Else it is the envelope's own signer.
-    pub fn answers(&self, key: Option<&TraceKey>) -> EnvelopeAnswers {
+    pub fn answers(&self, key: Option<&TraceVerifier>) -> EnvelopeAnswers {
         let made_ready;
         let signer = match key {
             Some(key) if *key.public() == self.signer => key,
             _ => {
-                made_ready = TraceKey::new(self.signer);
+                made_ready = TraceVerifier::new(self.signer);
                 &made_ready
             }
         };
@@ -241,7 +241,11 @@ impl Envelope {
         }
     }
 
-    fn signature_answers(&self, key: Option<&TraceKey>, signer: &TraceKey) -> SignatureAnswers {
+    fn signature_answers(
+        &self,
+        key: Option<&TraceVerifier>,
+        signer: &TraceVerifier,
+    ) -> SignatureAnswers {
         let answers = key.unwrap_or(signer).answers(&self.trace);
         let names_another = self.trace.signature_key_id != signer.id();
         // Traces may have a key of their own, which the envelope does not hold.
@@ -257,11 +261,11 @@ impl Envelope {
 
     /// Whether the envelope's signature is `signer`'s, and every word that is in both is the same in
     /// both.
-    pub fn bound(&self, signer: &TraceKey) -> TraceAnswer {
+    pub fn bound(&self, signer: &TraceVerifier) -> TraceAnswer {
         TraceAnswer::of(self.check_bound(signer))
     }
 
-    fn check_bound(&self, signer: &TraceKey) -> Result<(), String> {
+    fn check_bound(&self, signer: &TraceVerifier) -> Result<(), String> {
         let (head, trace) = (&self.head, &self.trace.unsigned);
         let bytes = head.to_be_signed(&self.trace).map_err(|e| e.to_string())?;
         if !signer.verifies(&bytes, &self.signature) {

@@ -159,14 +159,14 @@ fn level(members: &mut TraceMembers) -> Result<TraceLevel, TraceFault> {
 
 /// Where one document of a file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceText<'a> {
+pub struct UnreadTrace<'a> {
     /// The line that it begins on, from 1.
     pub line: usize,
     /// Its bytes, with their newline.
     pub bytes: &'a [u8],
 }
 
-impl TraceText<'_> {
+impl UnreadTrace<'_> {
     /// What stands there.
     pub fn read(&self) -> Result<TraceDocument, TraceFileFault> {
         document(self.line, self.bytes)
@@ -175,35 +175,35 @@ impl TraceText<'_> {
 
 /// The documents of a file, one after the other; nobody has read them yet.
 #[derive(Clone, Debug)]
-pub struct TraceTexts<'a> {
+pub struct TraceDocuments<'a> {
     left: &'a [u8],
     line: usize,
     by_line: bool,
 }
 
 /// The documents of a file: the whole is one, or each line is.
-pub fn texts_of(bytes: &[u8]) -> Result<TraceTexts<'_>, TraceFileFault> {
+pub fn texts_of(bytes: &[u8]) -> Result<TraceDocuments<'_>, TraceFileFault> {
     if bytes.len() > MAX_TRACE_FILE {
         let actual = bytes.len();
         return Err(TraceFileFault::TooLarge { actual });
     }
-    let lines = TraceTexts {
+    let lines = TraceDocuments {
         left: bytes,
         line: 1,
         by_line: true,
     };
     let first = lines.clone().next().ok_or(TraceFileFault::Nothing)?;
     // A document that ends on its first line is one of many; else it goes on over all of them.
-    Ok(TraceTexts {
+    Ok(TraceDocuments {
         by_line: read(first.bytes).is_ok(),
         ..lines
     })
 }
 
-impl<'a> Iterator for TraceTexts<'a> {
-    type Item = TraceText<'a>;
+impl<'a> Iterator for TraceDocuments<'a> {
+    type Item = UnreadTrace<'a>;
 
-    fn next(&mut self) -> Option<TraceText<'a>> {
+    fn next(&mut self) -> Option<UnreadTrace<'a>> {
         while !self.left.is_empty() {
             let end = self.left.iter().position(|b| *b == b'\n' && self.by_line);
             let (bytes, left) = self
@@ -212,7 +212,7 @@ impl<'a> Iterator for TraceTexts<'a> {
             let line = self.line;
             (self.left, self.line) = (left, line + 1);
             if !bytes.iter().all(u8::is_ascii_whitespace) {
-                return Some(TraceText { line, bytes });
+                return Some(UnreadTrace { line, bytes });
             }
         }
         None

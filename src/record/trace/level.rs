@@ -47,7 +47,7 @@ impl fmt::Display for TraceLevel {
     }
 }
 
-/// Which of the two editions of the document's form a trace is in.
+/// Which of the two profiles of the document's form a trace is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TraceProfile {
     /// The document's seven components.

@@ -109,7 +109,7 @@ pub struct UnsignedTrace {
     pub others: BTreeMap<String, TraceValue>,
 }
 
-/// A trace with its signature; whether that holds is asked with [`TraceKey::answers`].
+/// A trace with its signature; whether that holds is asked with [`TraceVerifier::answers`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// All but the signature.
@@ -310,7 +310,7 @@ impl UnsignedTrace {
     /// The trace, with a key's signature over [`UnsignedTrace::to_be_signed`].
     ///
     /// The signature is not checked here: whoever signs ten thousand of them has the key at hand.
-    pub fn signed(self, key: &TraceKey, signature: Signature) -> Trace {
+    pub fn signed(self, key: &TraceVerifier, signature: Signature) -> Trace {
         Trace {
             unsigned: self,
             signature,
@@ -320,17 +320,17 @@ impl UnsignedTrace {
 }
 
 /// A key made ready to check what many traces and envelopes say it signed.
-pub struct TraceKey {
+pub struct TraceVerifier {
     key: PublicKey,
     id: String,
     /// None for bytes that are no key.
     verifier: Option<Verifier>,
 }
 
-impl TraceKey {
+impl TraceVerifier {
     /// Makes a key ready.
-    pub fn new(key: PublicKey) -> TraceKey {
-        TraceKey {
+    pub fn new(key: PublicKey) -> TraceVerifier {
+        TraceVerifier {
             id: key_id(&key),
             verifier: Verifier::of(&key),
             key,
@@ -451,7 +451,7 @@ impl Trace {
     }
 
     /// Whether its key id is a key's.
-    fn names(&self, key: &TraceKey) -> TraceAnswer {
+    fn names(&self, key: &TraceVerifier) -> TraceAnswer {
         match self.signature_key_id == key.id {
             true => TraceAnswer::Yes,
             false => {

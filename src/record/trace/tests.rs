@@ -17,7 +17,7 @@ use super::level::{Absence, TraceLevel, TraceProfile};
 use super::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use super::read::{MAX_TRACE_FILE, read};
 use super::signed::{
-    KeyRegistration, Trace, TraceAnswer, TraceFault, TraceKey, UnsignedTrace, key_id,
+    KeyRegistration, Trace, TraceAnswer, TraceFault, TraceVerifier, UnsignedTrace, key_id,
     parse_public_key, print_signature, public_key_base64,
 };
 use super::sources::SourceCount;
@@ -242,7 +242,7 @@ fn sign(key: &SigningKey, bytes: &[u8]) -> Signature {
 fn signed(trace: UnsignedTrace) -> Trace {
     let key = secret(7);
     let signature = sign(&key, &trace.to_be_signed().unwrap());
-    trace.signed(&TraceKey::new(public(&key)), signature)
+    trace.signed(&TraceVerifier::new(public(&key)), signature)
 }
 
 fn text_of(bytes: Vec<u8>) -> String {

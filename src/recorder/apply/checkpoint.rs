@@ -12,7 +12,7 @@ use crate::record::tree::Frontier;
 use crate::store::LedgerHead;
 
 use super::super::RecorderError;
-use super::unapplied;
+use super::apply_error;
 use crate::recorder::comparison::{ExpectedCheckpoint, compare_checkpoint};
 
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.
@@ -73,11 +73,11 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
         Ok(found) if found.is_file() => {}
         Ok(_) => return Ok(Some(Vec::new())),
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(unapplied("looking at audit.checkpoint")(e)),
+        Err(e) => return Err(apply_error("looking at audit.checkpoint")(e)),
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
-    read.map_err(unapplied("reading audit.checkpoint"))?;
+    read.map_err(apply_error("reading audit.checkpoint"))?;
     Ok(Some(bytes))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFil
     let Some(text) = &head.checkpoint else {
         return Ok(None);
     };
-    let failed = |e: std::io::Error| unapplied("writing audit.checkpoint")(e);
+    let failed = |e: std::io::Error| apply_error("writing audit.checkpoint")(e);
     let beside = path.with_extension("checkpoint.new");
     let is_first = std::fs::symlink_metadata(path).is_err();
     let mut file = match create(&beside) {
@@ -102,7 +102,7 @@ pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFil
     if let Err(e) = placed {
         let _ = std::fs::remove_file(&beside);
         return Err(match e.kind() {
-            ErrorKind::IsADirectory => unapplied("writing audit.checkpoint")(format!(
+            ErrorKind::IsADirectory => apply_error("writing audit.checkpoint")(format!(
                 "{} is a folder; gently doctor says what to do",
                 path.display()
             )),

@@ -9,7 +9,7 @@ use crate::record::ledger::commit::CommitKind;
 use crate::store::{CommitRow, LedgerHead, ReadStore};
 
 use super::super::RecorderError;
-use super::{From, Paths, PendingWrites, unapplied};
+use super::{GitKnowledge, Paths, PendingWrites, apply_error};
 use crate::recorder::batch::failpoint::{Failpoint, FailpointWatch, pass};
 use crate::recorder::batch::transaction::{EntryFiles, oid, segment};
 use crate::recorder::comparison::{ExpectedRef, RefPosition, compare_refs};
@@ -18,7 +18,7 @@ use crate::recorder::comparison::{ExpectedRef, RefPosition, compare_refs};
 pub(super) type ExpectedRefs = BTreeMap<String, ExpectedRef>;
 
 pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
-    Ledger::open(&paths.ledger()).map_err(unapplied("opening ledger.git"))
+    Ledger::open(&paths.ledger()).map_err(apply_error("opening ledger.git"))
 }
 
 /// Where the database has its refs, on the way from the applied mark through pending commits.
@@ -48,7 +48,7 @@ pub(super) fn positions(
 ) -> Result<BTreeMap<String, RefPosition>, RecorderError> {
     let mut names = ledger
         .branches()
-        .map_err(unapplied("listing the branches of ledger.git"))?;
+        .map_err(apply_error("listing the branches of ledger.git"))?;
     names.extend(expected.keys().cloned());
     let mut found = BTreeMap::new();
     for name in names {
@@ -56,7 +56,7 @@ pub(super) fn positions(
         let target = match ledger.tip(&name) {
             Ok(Some(id)) => RefTarget::Direct(id),
             Err(LedgerError::TornRef { found, .. }) if is_known => RefTarget::Broken(found),
-            Err(e) if is_known => return Err(unapplied("reading a ref of ledger.git")(e)),
+            Err(e) if is_known => return Err(apply_error("reading a ref of ledger.git")(e)),
             Ok(None) if is_known => continue,
             // A branch that nobody here made, whatever it is.
             _ => RefTarget::Broken("such a ref".to_owned()),
@@ -73,7 +73,7 @@ pub(super) fn apply_commits(
     head: &LedgerHead,
     (paths, watch): (&Paths, &FailpointWatch),
     pending: &PendingWrites,
-    from: From,
+    from: GitKnowledge,
 ) -> Result<(Option<Ledger>, u64), RecorderError> {
     let mut ledger = open_ledger(paths)?;
     let refs = expected(store, head, &pending.commits)?;
@@ -83,20 +83,20 @@ pub(super) fn apply_commits(
             .values()
             .all(|position| matches!(position, RefPosition::Known(_)))
     {
-        pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
+        pass(watch, Failpoint::AfterObjects).map_err(apply_error("writing objects"))?;
         return Ok((None, 0));
     }
     let at_mark = positions
         .values()
         .zip(refs.values())
         .all(|(position, expected)| *position == RefPosition::Known(expected.applied));
-    let tips: Option<Vec<Oid>> = (from == From::Mark && at_mark).then(|| {
+    let tips: Option<Vec<Oid>> = (from == GitKnowledge::Mark && at_mark).then(|| {
         refs.values()
             .filter_map(|expected| expected.applied)
             .collect()
     });
     let objects = put_all(store, &mut ledger, pending, (watch, tips.as_deref()))?;
-    pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
+    pass(watch, Failpoint::AfterObjects).map_err(apply_error("writing objects"))?;
     let mut moved = 0;
     for (reference, expected) in &refs {
         let Some(target) = expected.tip() else {
@@ -105,17 +105,17 @@ pub(super) fn apply_commits(
         let result = match positions.get(reference) {
             Some(RefPosition::Torn) => {
                 moved += 1;
-                pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
+                pass(watch, Failpoint::Ref).map_err(apply_error("moving refs"))?;
                 ledger.overwrite_torn_ref(reference, target)
             }
             Some(RefPosition::Known(from)) if !expected.pending.is_empty() => {
                 moved += u64::from(*from != Some(target));
-                pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
+                pass(watch, Failpoint::Ref).map_err(apply_error("moving refs"))?;
                 ledger.move_ref(reference, *from, target)
             }
             _ => continue,
         };
-        result.map_err(unapplied("moving a ref of ledger.git"))?;
+        result.map_err(apply_error("moving a ref of ledger.git"))?;
     }
     Ok((Some(ledger), objects.max(moved)))
 }
@@ -130,19 +130,19 @@ fn put_all(
 ) -> Result<u64, RecorderError> {
     let mut missing = 0;
     for row in &pending.commits {
-        pass(watch, Failpoint::Object).map_err(unapplied("writing objects"))?;
+        pass(watch, Failpoint::Object).map_err(apply_error("writing objects"))?;
         let files = files_of(store, row)?;
         let before = ledger.written();
         match tips {
             Some(tips) => ledger.put_new(&row.raw, &files, tips),
             None => ledger.put(&row.raw, &files),
         }
-        .map_err(unapplied("writing objects to ledger.git"))?;
+        .map_err(apply_error("writing objects to ledger.git"))?;
         missing += u64::from(ledger.written() != before);
     }
     ledger
         .write_objects()
-        .map_err(unapplied("writing objects to ledger.git"))?;
+        .map_err(apply_error("writing objects to ledger.git"))?;
     Ok(missing)
 }
 

@@ -8,7 +8,7 @@ use crate::log::append::{AppendError, Appender};
 use crate::store::{LedgerHead, ReadStore};
 
 use super::super::RecorderError;
-use super::{PendingWrites, unapplied};
+use super::{PendingWrites, apply_error};
 use crate::recorder::batch::transaction::segment;
 use crate::recorder::comparison::{ExpectedLog, FoundLog, LogPosition, compare_log};
 
@@ -49,11 +49,11 @@ const MAX_STRANGE: u64 = 1 << 17;
 fn length_of(path: &Path) -> Result<u64, RecorderError> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(found.len()),
-        Ok(_) => Err(unapplied("looking at audit.log")(AppendError::NotAFile {
+        Ok(_) => Err(apply_error("looking at audit.log")(AppendError::NotAFile {
             path: path.to_owned(),
         })),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
-        Err(e) => Err(unapplied("looking at audit.log")(e)),
+        Err(e) => Err(apply_error("looking at audit.log")(e)),
     }
 }
 
@@ -61,14 +61,14 @@ fn read_from(path: &Path, start: u64, most: u64) -> Result<Vec<u8>, RecorderErro
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(unapplied("opening audit.log")(e)),
+        Err(e) => return Err(apply_error("opening audit.log")(e)),
     };
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start))
-        .map_err(unapplied("reading audit.log"))?;
+        .map_err(apply_error("reading audit.log"))?;
     file.take(most)
         .read_to_end(&mut bytes)
-        .map_err(unapplied("reading audit.log"))?;
+        .map_err(apply_error("reading audit.log"))?;
     Ok(bytes)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn apply_lines(
     if pending.lines.is_empty() && state.length == pending.to {
         return Ok((None, 0));
     }
-    let failed = |e: AppendError| unapplied("appending to audit.log")(e);
+    let failed = |e: AppendError| apply_error("appending to audit.log")(e);
     let mut log = Appender::open(path).map_err(failed)?;
     if log.len() > state.agreed {
         log.truncate_to(state.agreed).map_err(failed)?;

@@ -14,7 +14,7 @@ use super::failpoint::FailpointWatch;
 use super::request::{BatchFault, WriteRequest, WriterMessage, finish_all};
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
-use crate::recorder::apply::{From, Paths, UnsyncedWrites};
+use crate::recorder::apply::{GitKnowledge, Paths, UnsyncedWrites};
 
 /// What became of one batch, told to the writer whatever happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,9 +209,9 @@ impl Work {
             Some(cause) => Err(cause.clone()),
             None => {
                 let from = if self.behind.is_none() {
-                    From::Mark
+                    GitKnowledge::Mark
                 } else {
-                    From::Anywhere
+                    GitKnowledge::Anywhere
                 };
                 let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), from);
                 self.store.reading(apply).map_err(Arc::new)

@@ -85,7 +85,7 @@ pub struct NewCommit<'a> {
     pub tree_of: Option<u64>,
 }
 
-fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
+fn record_error(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
     move |e| RecorderError::Unrecordable {
         what,
         reason: e.to_string(),
@@ -98,7 +98,7 @@ pub fn document<T: serde::Serialize>(
     value: &T,
 ) -> Result<(Vec<u8>, Hash32), RecorderError> {
     let bytes = canon::print(value)
-        .map_err(unrecordable(what))?
+        .map_err(record_error(what))?
         .into_bytes();
     let hash = Hash32::digest(&bytes);
     Ok((bytes, hash))

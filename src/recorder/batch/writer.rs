@@ -15,7 +15,7 @@ use super::request::{BatchFault, WriteRequest, finish_all};
 use super::transaction::{LedgerTransaction, is_signed};
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
-use crate::recorder::apply::{From, Paths, UnsyncedWrites};
+use crate::recorder::apply::{GitKnowledge, Paths, UnsyncedWrites};
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::WriterLock;
 use crate::recorder::sync_policy::SyncPolicy;
@@ -249,7 +249,8 @@ impl Writer {
             applied: before,
             ..head.clone()
         };
-        let apply = |store: &_| apply::apply(store, &head, (&self.paths, &self.watch), From::Mark);
+        let apply =
+            |store: &_| apply::apply(store, &head, (&self.paths, &self.watch), GitKnowledge::Mark);
         self.store.reading(apply).map_err(behind)
     }
 
@@ -292,8 +293,14 @@ impl Writer {
 
     /// Applies everything up to a head, durably; returns how much was missing.
     pub(in crate::recorder) fn finish(&mut self, head: &LedgerHead) -> Result<u64, RecorderError> {
-        let apply =
-            |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Anywhere);
+        let apply = |store: &_| {
+            apply::apply(
+                store,
+                head,
+                (&self.paths, &self.watch),
+                GitKnowledge::Anywhere,
+            )
+        };
         let mut written = self.store.reading(apply)?;
         self.sync_and_mark(&mut written, head)?;
         let missing = written.missing;

@@ -126,7 +126,7 @@ impl Recorder {
     /// numbers.
     ///
     /// [`RecorderError::PlaceholdersChanged`] when another turn was first.
-    pub async fn artifact_numbered(
+    pub async fn artifact_with_placeholders(
         &self,
         new: NewArtifact,
         session: Uuid,

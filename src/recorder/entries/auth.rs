@@ -189,14 +189,14 @@ fn document(key: &AuthKeyRow) -> Result<ArtifactDoc, RecorderError> {
     };
     let content = serde_json::to_value(key.named());
     Ok(ArtifactDoc {
-        content: content.map_err(unrecordable)?,
+        content: content.map_err(record_error)?,
         format: Format,
         id: format!("{}{suffix}", artifact_id(key)),
         kind: KIND.to_owned(),
     })
 }
 
-fn unrecordable(error: serde_json::Error) -> RecorderError {
+fn record_error(error: serde_json::Error) -> RecorderError {
     RecorderError::Unrecordable {
         what: "the document of an auth key",
         reason: error.to_string(),

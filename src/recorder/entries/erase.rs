@@ -304,7 +304,7 @@ fn erase_exchange(
     transaction: &mut LedgerTransaction<'_>,
     row: &ExchangeRow,
 ) -> Result<Vec<Uuid>, RecorderError> {
-    let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable {
+    let record_error = |e: canon::CanonError| RecorderError::Unrecordable {
         what: "params",
         reason: e.to_string(),
     };
@@ -313,12 +313,12 @@ fn erase_exchange(
         .as_deref()
         .map(Params::parse)
         .transpose()
-        .map_err(unrecordable)?;
+        .map_err(record_error)?;
     // The owner's part of the system message is a text; the other settings are numbers.
     let params = params
         .map(|params| params.without_content().canonical())
         .transpose()
-        .map_err(unrecordable)?;
+        .map_err(record_error)?;
     let shown = concerned(&*transaction.tx, row)?;
     for exchange in &shown {
         keep_commitments(transaction, *exchange, &GONE_WITH_TURN)?;

@@ -74,13 +74,13 @@ pub fn exchange_hash(
         (end.has_answer, end.answer) = (true, Some(texts.aurora.to_owned()));
     }
     let scheme = transaction.genesis.commitments;
-    let unrecordable = |reason: String| RecorderError::Unrecordable {
+    let record_error = |reason: String| RecorderError::Unrecordable {
         what: "the exchange document",
         reason,
     };
     let document = exchange
         .document(scheme, salt, compiled.as_deref())
-        .map_err(|e| unrecordable(e.to_string()))?;
+        .map_err(|e| record_error(e.to_string()))?;
     // Whoever waited for the answer holds the whole salt; the row says whether something that the
     // model was shown was erased meanwhile.
     let keys = row.salt.as_ref();
@@ -93,7 +93,7 @@ pub fn exchange_hash(
         transaction.tx.leave_keys(row.exchange_id, &left)?;
     }
     let commitment = document.commitment(scheme, salt);
-    let commitment = commitment.map_err(|e| unrecordable(e.to_string()))?;
+    let commitment = commitment.map_err(|e| record_error(e.to_string()))?;
     Ok((commitment, rows.measures))
 }
 
@@ -104,7 +104,7 @@ fn measured(
     salt: &Salt,
     (steps, checks): (&TurnSteps, &[AssertionRow]),
 ) -> Result<MeasureRow, RecorderError> {
-    let unrecordable = |reason: String| RecorderError::Unrecordable {
+    let record_error = |reason: String| RecorderError::Unrecordable {
         what: "the trace",
         reason,
     };
@@ -112,7 +112,7 @@ fn measured(
     let context = rows.context.as_ref().map(|context| &context.row);
     let conflicts = rows.conflicts();
     let is_in_conflict = !conflicts
-        .map_err(|e| unrecordable(e.to_string()))?
+        .map_err(|e| record_error(e.to_string()))?
         .is_empty();
     let measures = TurnMeasures {
         compile_ms: steps.entry.compile_ms,
@@ -133,7 +133,7 @@ fn measured(
         origin: &transaction.genesis.origin,
         exchange: row,
         prompt_line: prompt_line
-            .ok_or_else(|| unrecordable("its prompt has no line".to_owned()))?,
+            .ok_or_else(|| record_error("its prompt has no line".to_owned()))?,
         context,
         refs: &rows.refs,
         checks,
@@ -142,8 +142,8 @@ fn measured(
         is_erased: false,
     }
     .facts();
-    let facts = facts.map_err(|e| unrecordable(e.to_string()))?;
-    let facts = facts.ok_or_else(|| unrecordable("the exchange has no outcome".to_owned()))?;
+    let facts = facts.map_err(|e| record_error(e.to_string()))?;
+    let facts = facts.ok_or_else(|| record_error("the exchange has no outcome".to_owned()))?;
     let mapping = TraceMapping::NEWEST;
     let commitment = mapping.commitment(&facts, scheme, salt);
     // Where no openings are kept, nobody is to open anything.
@@ -153,7 +153,7 @@ fn measured(
         exchange: row.exchange_id,
         measures,
         trace_mapping: mapping.name().to_owned(),
-        trace_commitment: commitment.map_err(|e| unrecordable(e.to_string()))?,
+        trace_commitment: commitment.map_err(|e| record_error(e.to_string()))?,
         trace_key: is_opened.then(|| *opening_key(salt, Role::Trace).as_bytes()),
     })
 }

@@ -43,7 +43,7 @@ use crate::recorder::turn::{
     RefusedPrompt, TurnIds, TurnSteps,
 };
 
-fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
+fn record_error(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
     move |e| RecorderError::Unrecordable {
         what,
         reason: e.to_string(),
@@ -141,7 +141,7 @@ impl PromptLine {
             .compiled
             .map(|(_, compiled)| compiled.request().canonical())
             .transpose()
-            .map_err(unrecordable("the request"))?;
+            .map_err(record_error("the request"))?;
         let exclusions = asked
             .compiled
             .map_or(&[][..], |(bundle, _)| bundle.exclusions());
@@ -164,12 +164,12 @@ impl PromptLine {
             model: session.model.clone(),
             decision: asked.decision.to_owned(),
             authority_state: asked.authority_state,
-            exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
+            exclusions: canon::print(&exclusions).map_err(record_error("exclusions"))?,
             params: asked
                 .params
                 .map(|params| content_policy.params(params).canonical())
                 .transpose()
-                .map_err(unrecordable("params"))?,
+                .map_err(record_error("params"))?,
             salt: content_policy.keeps_openings().then(|| asked.salt.clone()),
             prompt_commitment: self.hash,
             prompt_line: self.line.n,
@@ -236,10 +236,10 @@ fn digest_of_prompt(
         .params
         .map(Params::canonical)
         .transpose()
-        .map_err(unrecordable("params"))?;
+        .map_err(record_error("params"))?;
     sent.map(|sent| prompt_digest(sent, model, params.as_deref()))
         .transpose()
-        .map_err(threads::digesting)
+        .map_err(threads::digest_error)
 }
 
 /// Records a prompt that a model will be called with.
@@ -661,7 +661,7 @@ pub fn answer(
     }
     let stored_reply = again.as_ref().unwrap_or(&judged.stored);
     let beside = stored_reply.beside.as_ref().map(ReplyDoc::canonical);
-    let beside = beside.transpose().map_err(unrecordable("the reply"))?;
+    let beside = beside.transpose().map_err(record_error("the reply"))?;
     let response_hash = commit(scheme, &prompt.salt, Role::Response, judged.text.as_bytes());
     let chain_entry = chain::chain_entry(
         session.chain_head,

@@ -17,7 +17,7 @@ impl Recorder {
     /// `store` is read as it stands: lines that others have recorded since are under the head, too.
     /// Writes nothing and waits for no disk; with an SSH agent it is one more signature.
     pub fn receipt(&self, store: &ReadStore, ids: &TurnIds) -> Result<Receipt, RecorderError> {
-        let unrecordable = |reason: String| RecorderError::Unrecordable {
+        let record_error = |reason: String| RecorderError::Unrecordable {
             what: "a receipt",
             reason,
         };
@@ -32,21 +32,21 @@ impl Recorder {
                 .pop()
                 .and_then(|line| Line::parse(line.as_bytes()).ok());
             line.map(|line| line.hash)
-                .ok_or_else(|| unrecordable(format!("log line {} can't be read", n + 1)))
+                .ok_or_else(|| record_error(format!("log line {} can't be read", n + 1)))
         };
         let outcome = store.exchange(ids.exchange)?.and_then(|row| row.outcome);
-        let outcome = outcome.ok_or_else(|| unrecordable("the turn has no outcome".to_owned()))?;
+        let outcome = outcome.ok_or_else(|| record_error("the turn has no outcome".to_owned()))?;
         let checkpoint = head
             .checkpoint
-            .ok_or_else(|| unrecordable("no tree head is signed yet".to_owned()))?;
+            .ok_or_else(|| record_error("no tree head is signed yet".to_owned()))?;
         let size = parse_note(&checkpoint)
-            .map_err(|e| unrecordable(e.to_string()))?
+            .map_err(|e| record_error(e.to_string()))?
             .size;
         let last = size
             .checked_sub(1)
             .filter(|last| outcome.outcome_line <= *last);
         let last = last.ok_or_else(|| {
-            unrecordable("the signed tree head is not over the outcome yet".to_owned())
+            record_error("the signed tree head is not over the outcome yet".to_owned())
         })?;
         let statement = Statement {
             chain_entry: outcome.chain_entry,
@@ -59,9 +59,9 @@ impl Recorder {
         };
         let bytes = statement
             .to_be_signed()
-            .map_err(|e| unrecordable(e.to_string()))?;
+            .map_err(|e| record_error(e.to_string()))?;
         let receipt = statement.signed(self.key.public(), self.key.sign(&bytes)?);
-        receipt.map_err(|e| unrecordable(e.to_string()))
+        receipt.map_err(|e| record_error(e.to_string()))
     }
 
     /// Puts artifacts on record in one step, as [`Recorder::artifact`] does one, and gives the

@@ -22,7 +22,7 @@ use crate::recorder::batch::transaction::LedgerTransaction;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsInForce(pub BTreeMap<&'static str, String>);
 
-fn undigested(error: CanonError) -> RecorderError {
+fn undigestible(error: CanonError) -> RecorderError {
     RecorderError::Unrecordable {
         what: "the settings",
         reason: error.to_string(),
@@ -43,7 +43,7 @@ pub(in crate::recorder) fn settle_settings(
         .as_ref()
         .map_or_else(|| context.settings_key(), |known| known.key);
     let tags = SettingTags::of(&settings.0, key);
-    let digest = tags.digest(key).map_err(undigested)?;
+    let digest = tags.digest(key).map_err(undigestible)?;
     if known.as_ref().is_some_and(|known| known.holds(digest)) {
         return Ok(());
     }

@@ -37,14 +37,14 @@ pub fn thread_id(session: Hash32, number: u64) -> Uuid {
 }
 
 /// Why a digest can't be made.
-pub fn digesting(e: JsonFault) -> RecorderError {
+pub fn digest_error(e: JsonFault) -> RecorderError {
     RecorderError::Unrecordable {
         what: "a context digest",
         reason: e.to_string(),
     }
 }
 
-fn printing(e: canon::CanonError) -> RecorderError {
+fn print_error(e: canon::CanonError) -> RecorderError {
     RecorderError::Unrecordable {
         what: "a turn's context",
         reason: e.to_string(),
@@ -118,7 +118,7 @@ impl QuestionContext<'_> {
                 .decided
                 .context
                 .digest(self.row.exchange_id, text)
-                .map_err(digesting),
+                .map_err(digest_error),
             None => Ok(None),
         }
     }
@@ -134,10 +134,10 @@ impl QuestionContext<'_> {
             parent: context.parent(),
             intent_type: CHAT_MESSAGE.to_owned(),
             config_digest: context.config().digest().0,
-            declared: canon::print(&declared.collect::<Vec<_>>()).map_err(printing)?,
-            transformations: canon::print(&context.transformations()).map_err(printing)?,
-            inputs: canon::print(&decided.counts).map_err(printing)?,
-            reasons: canon::print(&decided.reasons).map_err(printing)?,
+            declared: canon::print(&declared.collect::<Vec<_>>()).map_err(print_error)?,
+            transformations: canon::print(&context.transformations()).map_err(print_error)?,
+            inputs: canon::print(&decided.counts).map_err(print_error)?,
+            reasons: canon::print(&decided.reasons).map_err(print_error)?,
             context_digest: context_digest.map(|digest| digest.0),
             prompt_digest: prompt_digest.map(|digest| digest.0),
         })
@@ -170,7 +170,7 @@ impl QuestionContext<'_> {
     fn intent_row(&self, index: u64) -> Result<EventRow, RecorderError> {
         let event = self.row.turn_user;
         let payload = |text: &str| IntentPayload::new(self.position(index, event), text.to_owned());
-        let intent = self.text.map(payload).transpose().map_err(digesting)?;
+        let intent = self.text.map(payload).transpose().map_err(digest_error)?;
         let bytes = |text| u64::try_from(unnumbered(text).len()).ok();
         Ok(EventRow {
             bytes: self.text.and_then(bytes),
@@ -187,7 +187,7 @@ impl QuestionContext<'_> {
         let event = row_id("decision", self.session.id, self.row.seq);
         let normative = normative(self.decided, self.session.kernel_hash, context_digest);
         let payload = |_| DecisionPayload::new(self.position(index, event), &normative);
-        let decision = self.text.map(payload).transpose().map_err(digesting)?;
+        let decision = self.text.map(payload).transpose().map_err(digest_error)?;
         Ok(EventRow {
             digest: decision.and_then(|it| it.digest()).map(|digest| digest.0),
             ..self.event_row(index, event, EventKind::Decision)
@@ -335,7 +335,7 @@ pub fn answered(
     let execution = stored.map(|text| Execution::new(place, text.to_owned(), &row.model));
     let digest = execution
         .transpose()
-        .map_err(digesting)?
+        .map_err(digest_error)?
         .and_then(|execution| execution.digest());
     let event = EventRow {
         event: aurora,

@@ -302,7 +302,7 @@ impl LockedHome<'_> {
                 store,
                 &self.head,
                 (self.paths, &watch),
-                apply::From::Anywhere,
+                apply::GitKnowledge::Anywhere,
             )
         };
         self.store.reading(again)?.sync(&watch)
@@ -336,7 +336,7 @@ impl LockedHome<'_> {
             &self.store,
             &head,
             (self.paths, &watch),
-            apply::From::Anywhere,
+            apply::GitKnowledge::Anywhere,
         )?
         .sync(&watch)?;
         self.store.mark_applied(&apply::all_applied(&head))?;

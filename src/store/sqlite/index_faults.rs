@@ -9,19 +9,19 @@ use super::{Sqlite, failed};
 use crate::store::{SEARCH_INDEX, SchemaDifference, SchemaState, StoreError};
 
 /// What FTS5 keeps behind an index, by the ends of the names.
-const KEPT_BEHIND: [&str; 4] = ["config", "data", "docsize", "idx"];
+const SHADOW_SUFFIXES: [&str; 4] = ["config", "data", "docsize", "idx"];
 /// What is being done, for an error.
 const COMPARING: &str = "compare the search indexes";
 /// FTS5 notes that words were taken out of an index for good by a version of its own.
 const VERSIONS: [i64; 2] = [4, 5];
 
 /// The index that a table is kept behind.
-pub(super) fn index_before(name: &str) -> Option<&'static str> {
+pub(super) fn index_of_shadow_table(name: &str) -> Option<&'static str> {
     INDEX_TABLES.into_iter().find(|index| {
         let rest = name
             .strip_prefix(index)
             .and_then(|rest| rest.strip_prefix('_'));
-        rest.is_some_and(|rest| KEPT_BEHIND.contains(&rest))
+        rest.is_some_and(|rest| SHADOW_SUFFIXES.contains(&rest))
     })
 }
 
@@ -32,7 +32,7 @@ pub(super) fn unusable(
 ) -> Result<Vec<SchemaDifference>, StoreError> {
     let mut faults = Vec::new();
     for index in INDEX_TABLES {
-        let parts = KEPT_BEHIND.map(|part| format!("{index}_{part}"));
+        let parts = SHADOW_SUFFIXES.map(|part| format!("{index}_{part}"));
         let state = match parts.iter().all(|part| is_there(part)) {
             false => Some(SchemaState::Damaged),
             true => state_of(connection, index)?,
@@ -151,7 +151,7 @@ fn numbers(mut bytes: &[u8]) -> Option<Vec<u64>> {
 
 impl Sqlite {
     /// Takes a virtual table away, whether or not it can be used, with all that is kept behind it.
-    pub(super) fn forget_virtual_table(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn drop_virtual_table(&self, name: &str) -> Result<(), StoreError> {
         const WHAT: &str = "take a virtual table away";
         // DROP asks the module of the table first, which needs what may be missing or damaged.
         self.batch(WHAT, "PRAGMA writable_schema = ON")?;
@@ -162,7 +162,7 @@ impl Sqlite {
         if !INDEX_TABLES.contains(&name) {
             return Ok(());
         }
-        for part in KEPT_BEHIND {
+        for part in SHADOW_SUFFIXES {
             self.batch(WHAT, &format!("DROP TABLE IF EXISTS {name}_{part}"))?;
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Sqlite {
     /// Makes a search index anew, without a word in it.
     pub(super) fn make_index_anew(&self, name: &str) -> Result<(), StoreError> {
         const WHAT: &str = "make a search index anew";
-        self.forget_virtual_table(name)?;
+        self.drop_virtual_table(name)?;
         let made = expected()?;
         let Some(object) = made.get(&("table".to_owned(), name.to_owned())) else {
             return Ok(());
@@ -198,15 +198,18 @@ mod tests {
 
     #[test]
     fn what_is_kept_behind_an_index_is_known_by_its_whole_name() {
-        assert_eq!(index_before("turn_fts_data"), Some("turn_fts"));
-        assert_eq!(index_before("continuity_fts_idx"), Some("continuity_fts"));
+        assert_eq!(index_of_shadow_table("turn_fts_data"), Some("turn_fts"));
+        assert_eq!(
+            index_of_shadow_table("continuity_fts_idx"),
+            Some("continuity_fts")
+        );
         for other in [
             "turn_fts",
             "turn_fts_vocab",
             "turn_ftsdata",
             "xturn_fts_data",
         ] {
-            assert_eq!(index_before(other), None, "{other}");
+            assert_eq!(index_of_shadow_table(other), None, "{other}");
         }
     }
 }

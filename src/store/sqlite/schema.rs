@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use refinery::Runner;
 use rusqlite::Connection;
 
-use super::index_faults::{index_before, unusable};
+use super::index_faults::{index_of_shadow_table, unusable};
 use super::search::INDEX_TABLES;
 use super::{Sqlite, failed, migrations, refused};
 use crate::store::schema::holds_no_evidence;
@@ -39,7 +39,7 @@ fn objects(connection: &Connection) -> rusqlite::Result<SchemaObjects> {
         let (kind, name) = (text(row, 0)?, text(row, 1)?);
         let (table, text) = (text(row, 2)?, text(row, 3)?);
         // What FTS5 keeps behind an index is its own affair, and another version may make it otherwise.
-        let text = match index_before(&name) {
+        let text = match index_of_shadow_table(&name) {
             Some(_) if !is_virtual(&text) => String::new(),
             _ => text,
         };
@@ -123,7 +123,7 @@ fn differences(expected: &SchemaObjects, found: &SchemaObjects) -> Vec<SchemaDif
 
 /// What is kept behind an index is told by the state of the index.
 fn is_told((kind, name): &(String, String)) -> bool {
-    kind != "table" || index_before(name).is_none()
+    kind != "table" || index_of_shadow_table(name).is_none()
 }
 
 /// The tables that hold rows of their own; FTS5 looks after those behind an index.
@@ -142,7 +142,7 @@ fn unlike_tables(connection: &Connection) -> Result<Vec<SchemaDifference>, Store
     let mut unlike = BTreeSet::new();
     for table in tables {
         let table = table.map_err(failed(WHAT))?;
-        if index_before(&table).is_some() {
+        if index_of_shadow_table(&table).is_some() {
             continue;
         }
         let check = format!("PRAGMA integrity_check({})", quoted(&table));
@@ -275,13 +275,13 @@ impl Sqlite {
         let SchemaDifference { kind, name, state } = fault;
         match (kind.as_str(), state) {
             (_, SchemaState::Missing) => Ok(()),
-            (SEARCH_INDEX, _) => self.forget_virtual_table(name),
+            (SEARCH_INDEX, _) => self.drop_virtual_table(name),
             ("table", _)
                 if expected()?
                     .iter()
                     .any(|((_, of), object)| of == name && is_virtual(&object.text)) =>
             {
-                self.forget_virtual_table(name)
+                self.drop_virtual_table(name)
             }
             (_, SchemaState::Unlike) => self.batch(WHAT, &format!("REINDEX {}", quoted(name))),
             _ => self.batch(WHAT, &format!("DROP {kind} IF EXISTS {}", quoted(name))),

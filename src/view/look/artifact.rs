@@ -18,6 +18,8 @@ pub struct ArtifactDetailsView {
     pub recorded_at: Option<String>,
     /// What its document says; null once erased.
     pub content: Option<Value>,
+    /// The name of the auth key in `by`; null where there is none, or the home does not know it.
+    pub by_key: Option<String>,
 }
 
 impl ArtifactDetailsView {
@@ -29,6 +31,7 @@ impl ArtifactDetailsView {
             log_line: details.line,
             recorded_at: details.recorded_at.clone(),
             content: details.content.clone(),
+            by_key: details.by_key.clone(),
         }
     }
 }

@@ -14,7 +14,7 @@ mod change;
 mod delete;
 mod list;
 mod messages;
-mod standing;
+mod placement;
 mod title;
 
 pub use crate::app::find::conversation::conversation;
@@ -26,7 +26,7 @@ pub use list::{ConversationList, ListRequest, ListedConversation, list, listed};
 pub use messages::{
     AnswerEvidence, ConversationPage, Message, MissingText, PageRequest, export, messages,
 };
-pub use standing::{
+pub use placement::{
     ConversationScope, QuestionPlace, begins_anew, is_archived, join_project, named,
 };
 pub use title::{ConversationTitle, GivenText, TitleSource, said_in, title_of};

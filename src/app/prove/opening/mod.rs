@@ -79,9 +79,9 @@ pub struct NewOpening {
 #[derive(Debug)]
 pub enum OpenTextsError {
     /// A sentence for a person.
-    Because(String),
+    Refused(String),
     /// Something is broken.
-    Broken(OpenHomeError),
+    Failed(OpenHomeError),
 }
 
 impl<E> From<E> for OpenTextsError
@@ -89,16 +89,16 @@ where
     OpenHomeError: From<E>,
 {
     fn from(error: E) -> Self {
-        OpenTextsError::Broken(error.into())
+        OpenTextsError::Failed(error.into())
     }
 }
 
 fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Because(why.into()))
+    Err(OpenTextsError::Refused(why.into()))
 }
 
 fn broken(error: impl std::fmt::Display) -> OpenTextsError {
-    OpenTextsError::Because(format!("{error}; look with: gently audit verify"))
+    OpenTextsError::Refused(format!("{error}; look with: gently audit verify"))
 }
 
 /// What will be opened, and the file as it would be now. Nothing is on record of it yet.
@@ -170,7 +170,7 @@ pub async fn open_planned(
     let (file, left_out) = assemble(home, &found, newest)?;
     let text = file
         .print()
-        .map_err(|e| OpenTextsError::Because(e.to_string()))?;
+        .map_err(|e| OpenTextsError::Refused(e.to_string()))?;
     Ok(NewOpening {
         file,
         text,

@@ -156,7 +156,7 @@ fn recorded_consents(store: &ReadStore) -> Result<Consents, TraceExportError> {
         for (line, text) in store.artifact_lines(kind)? {
             let row = rows.iter().find(|row| row.line == line);
             if !row.is_some_and(|row| is_recorded(row, &text, genesis.commitments)) {
-                return Err(TraceExportError::Because(format!(
+                return Err(TraceExportError::Refused(format!(
                     "line {} of the log is a {kind}, and gently.db has none such, or another: no text is handed on under it. \
                      What differs says: gently audit verify",
                     line + 1

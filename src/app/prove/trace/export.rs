@@ -21,7 +21,7 @@ use crate::record::trace::file::TraceBatch;
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use crate::record::trace::read::MAX_TRACE_FILE;
-use crate::record::trace::signed::{Trace, TraceAnswer, TraceKey};
+use crate::record::trace::signed::{Trace, TraceAnswer, TraceVerifier};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ArtifactFilter, ReadStore, Store, StoreError};
 
@@ -65,9 +65,9 @@ pub enum TraceExportError {
     /// Texts would be shown of exchanges that no consent covers.
     NoConsent(String),
     /// A sentence for a person.
-    Because(String),
+    Refused(String),
     /// Something is broken.
-    Broken(OpenHomeError),
+    Failed(OpenHomeError),
 }
 
 impl<E> From<E> for TraceExportError
@@ -75,12 +75,12 @@ where
     OpenHomeError: From<E>,
 {
     fn from(error: E) -> Self {
-        TraceExportError::Broken(error.into())
+        TraceExportError::Failed(error.into())
     }
 }
 
 fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
-    Err(TraceExportError::Because(why.into()))
+    Err(TraceExportError::Refused(why.into()))
 }
 
 /// Why the trace of one exchange can't be made.
@@ -178,19 +178,19 @@ pub struct NewExport {
 struct ExportKeys<'a> {
     /// For traces; none where it is the ledger's.
     own: Option<Signer>,
-    own_key: TraceKey,
+    own_key: TraceVerifier,
     ledger: &'a Signer,
-    ledger_key: TraceKey,
+    ledger_key: TraceVerifier,
 }
 
 impl<'a> ExportKeys<'a> {
     fn of(opened: &OpenHome, ledger: &'a Signer) -> Result<ExportKeys<'a>, TraceExportError> {
         let own = own_signer(opened)?;
         Ok(ExportKeys {
-            own_key: TraceKey::new(own.as_ref().unwrap_or(ledger).public()),
+            own_key: TraceVerifier::new(own.as_ref().unwrap_or(ledger).public()),
             own,
             ledger,
-            ledger_key: TraceKey::new(ledger.public()),
+            ledger_key: TraceVerifier::new(ledger.public()),
         })
     }
 
@@ -342,7 +342,7 @@ fn recorded_turn(
     };
     let changed = changed(store, &row)?;
     if !changed.is_empty() {
-        return Err(TraceExportError::Broken(OpenHomeError::Refused(format!(
+        return Err(TraceExportError::Failed(OpenHomeError::Refused(format!(
             "{} is another in gently.db than what was recorded ({}), and no trace is made of that; what differs says: \
              gently audit verify",
             name_of(store, exchange),
@@ -393,11 +393,11 @@ async fn prove(
 
 fn unproven(store: &ReadStore, exchange: Uuid, error: OpenTextsError) -> TraceExportError {
     match error {
-        OpenTextsError::Because(why) => TraceExportError::Because(format!(
+        OpenTextsError::Refused(why) => TraceExportError::Refused(format!(
             "there is no proof for {}: {why}",
             name_of(store, exchange)
         )),
-        OpenTextsError::Broken(error) => TraceExportError::Broken(error),
+        OpenTextsError::Failed(error) => TraceExportError::Failed(error),
     }
 }
 

@@ -13,11 +13,13 @@ use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
 use crate::record::trace::field::{TraceField, profile_of};
-use crate::record::trace::file::{TraceDocument, TraceFileFault, TraceText, TraceTexts, texts_of};
+use crate::record::trace::file::{
+    TraceDocument, TraceDocuments, TraceFileFault, UnreadTrace, texts_of,
+};
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{
-    SignatureAnswers, Trace, TraceAnswer, TraceKey, UnsignedTrace, parse_public_key,
+    SignatureAnswers, Trace, TraceAnswer, TraceVerifier, UnsignedTrace, parse_public_key,
 };
 use crate::record::trace::value::TraceValue;
 use crate::verify::{CheckAnswer, CheckVerdict, OpeningQuestion, Trust, check_opening};
@@ -223,7 +225,7 @@ fn unread(request: &TraceCheckRequest, bytes: &[u8], fault: &TraceFileFault) -> 
 }
 
 /// The next documents of a file that together have at least [`PART`] bytes; none behind the last.
-fn next_part<'a>(texts: &mut TraceTexts<'a>) -> Option<Vec<TraceText<'a>>> {
+fn next_part<'a>(texts: &mut TraceDocuments<'a>) -> Option<Vec<UnreadTrace<'a>>> {
     let (mut part, mut size) = (Vec::new(), 0);
     while size < PART {
         let Some(text) = texts.next() else {
@@ -316,17 +318,17 @@ fn check_document(document: TraceDocument, keys: &CheckKeys) -> Vec<CheckedAlone
 /// The keys that somebody names, and those of this home.
 struct CheckKeys {
     /// The one key that every trace has to be of.
-    named: Option<TraceKey>,
+    named: Option<TraceVerifier>,
     /// Keys of ledgers that somebody trusts.
-    pinned: Vec<TraceKey>,
+    pinned: Vec<TraceVerifier>,
     /// Keys of this home, of its ledger and of its traces.
-    own: Vec<TraceKey>,
+    own: Vec<TraceVerifier>,
 }
 
 impl CheckKeys {
     fn of(request: &TraceCheckRequest, own: Option<&HomeRecord<'_>>) -> Result<CheckKeys, String> {
         let named = request.key.as_deref().map(|text| {
-            parse_public_key(text).map(TraceKey::new).ok_or_else(|| {
+            parse_public_key(text).map(TraceVerifier::new).ok_or_else(|| {
                 "--key takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
                     .to_owned()
             })
@@ -335,7 +337,7 @@ impl CheckKeys {
         let pinned = pinned.collect::<Result<Vec<_>, _>>();
         let pinned = pinned.map_err(|e| e.to_string())?.concat();
         let own = own.map_or(&[][..], |own| own.keys.as_slice());
-        let ready = |keys: &[PublicKey]| keys.iter().copied().map(TraceKey::new).collect();
+        let ready = |keys: &[PublicKey]| keys.iter().copied().map(TraceVerifier::new).collect();
         Ok(CheckKeys {
             named: named.transpose()?,
             pinned: ready(&pinned),
@@ -345,8 +347,8 @@ impl CheckKeys {
 
     /// The key that a trace is held against: the one that is named, else one that is known here and
     /// that the trace names.
-    fn for_trace(&self, trace: &Trace) -> Option<&TraceKey> {
-        let is_one = |key: &&TraceKey| key.id() == trace.signature_key_id;
+    fn for_trace(&self, trace: &Trace) -> Option<&TraceVerifier> {
+        let is_one = |key: &&TraceVerifier| key.id() == trace.signature_key_id;
         let known = || self.pinned.iter().chain(&self.own).find(is_one);
         self.named.as_ref().or_else(known)
     }

@@ -49,7 +49,10 @@ fn text(details: &ArtifactDetails) -> String {
         None => text.push_str("    (erased)\n"),
         Some(Value::Object(fields)) => {
             for (name, value) in fields {
-                let value = short_uuids(&words_of(value));
+                let value = match &details.by_key {
+                    Some(key) if name == "by" => key.clone(),
+                    _ => short_uuids(&words_of(value)),
+                };
                 text.push_str(&format!("    {:10}  {}\n", quiet(name), quiet(&value)));
             }
         }

@@ -77,8 +77,8 @@ impl From<TurnRole> for TurnText {
 pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
     match open(&args, json).await {
         Ok(code) => Ok(code),
-        Err(OpenTextsError::Because(why)) => Ok(could_not(&why, json)),
-        Err(OpenTextsError::Broken(error)) => Err(error),
+        Err(OpenTextsError::Refused(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Failed(error)) => Err(error),
     }
 }
 
@@ -86,7 +86,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
     let new = args.out.as_deref().map(named).transpose();
-    let new = new.map_err(OpenTextsError::Because)?;
+    let new = new.map_err(OpenTextsError::Refused)?;
     let request = OpeningRequest {
         session: args.session.clone(),
         seq: args.seq.clone(),
@@ -101,7 +101,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
         Some(new) => new
             .fill(&opening.text)
             .map(|()| FINE)
-            .map_err(OpenTextsError::Because)?,
+            .map_err(OpenTextsError::Refused)?,
     };
     tell(&opening);
     let said = recorded(&opening);

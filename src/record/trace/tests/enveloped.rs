@@ -362,16 +362,16 @@ fn a_trace_with_a_key_of_its_own_is_checked_with_that_key() {
     let signature = sign(&own, &unsigned.signed_bytes());
     let made = bound(
         made.head,
-        unsigned.signed(&TraceKey::new(public(&own)), signature),
+        unsigned.signed(&TraceVerifier::new(public(&own)), signature),
     );
     let answers = made.answers(None);
     assert!(matches!(answers.signature, TraceAnswer::NotChecked(_)));
     assert!(matches!(answers.key_id, TraceAnswer::NotChecked(_)));
     assert_eq!(answers.bound, TraceAnswer::Yes);
-    let answers = made.answers(Some(&TraceKey::new(public(&own))));
+    let answers = made.answers(Some(&TraceVerifier::new(public(&own))));
     assert_eq!(answers.signature, TraceAnswer::Yes);
     assert_eq!(answers.key_id, TraceAnswer::Yes);
-    let answers = made.answers(Some(&TraceKey::new(public(&secret(9)))));
+    let answers = made.answers(Some(&TraceVerifier::new(public(&secret(9)))));
     assert!(answers.signature.is_no() && answers.key_id.is_no());
 }
 

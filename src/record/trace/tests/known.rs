@@ -84,7 +84,7 @@ fn answers() {
         let signature = sign(&secret, &bytes);
         assert_eq!(print_signature(&signature), text(&case, "signature"));
         assert_eq!(text_of(bytes), text(&case, "payload"));
-        let answers = TraceKey::new(key).answers(&trace);
+        let answers = TraceVerifier::new(key).answers(&trace);
         assert_eq!(answers.signature, TraceAnswer::Yes);
         assert_eq!(answers.key_id, TraceAnswer::Yes);
         assert_eq!(Trace::parse(trace.print().as_bytes()), Ok(trace));
@@ -107,7 +107,7 @@ fn what_is_empty_or_of_another_form_is_not_signed() {
 
 #[test]
 fn every_changed_byte_is_refused_or_another_trace_or_a_no() {
-    let key = TraceKey::new(key());
+    let key = TraceVerifier::new(key());
     for (_, trace) in traces() {
         let text = trace.print().into_bytes();
         for at in 0..text.len() {
@@ -132,7 +132,7 @@ fn every_changed_byte_is_refused_or_another_trace_or_a_no() {
 #[test]
 fn one_mistake_turns_one_answer() {
     let (_, good) = traces().remove(0);
-    let key = TraceKey::new(key());
+    let key = TraceVerifier::new(key());
     let printed = good.print();
     let text = |from: &str, to: &str| {
         assert!(printed.contains(from), "{from}");
@@ -156,10 +156,10 @@ fn one_mistake_turns_one_answer() {
         let found = (!answers.signature.is_no(), !answers.key_id.is_no());
         assert_eq!(found, (signature, key_id), "{from} -> {to}");
     }
-    let other = TraceKey::new(public(&secret(9)));
+    let other = TraceVerifier::new(public(&secret(9)));
     let answers = other.answers(&good);
     assert!(answers.signature.is_no() && answers.key_id.is_no());
-    let weak = TraceKey::new(PublicKey::from_bytes([0; 32]));
+    let weak = TraceVerifier::new(PublicKey::from_bytes([0; 32]));
     assert!(weak.answers(&good).signature.is_no());
     for (from, to, fault) in [
         ("KnjJxBw", "KnjJxB", "85 characters"),
@@ -199,7 +199,7 @@ fn a_trace_with_something_empty_says_so_where_its_signature_does_not_hold() {
     let (_, mut trace) = traces().remove(0);
     let data = &mut trace.unsigned.components[0].data;
     data.insert("empty".to_owned(), TraceValue::Null);
-    let TraceAnswer::No(reason) = TraceKey::new(key()).answers(&trace).signature else {
+    let TraceAnswer::No(reason) = TraceVerifier::new(key()).answers(&trace).signature else {
         panic!("the signature is over other bytes");
     };
     assert!(reason.contains("THOUGHT_START/empty is empty"), "{reason}");

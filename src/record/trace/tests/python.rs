@@ -11,7 +11,7 @@ use super::{requests, turns};
 use crate::record::signature::{PublicKey, Signature};
 use crate::record::trace::mapping::TraceMapping;
 use crate::record::trace::read::read;
-use crate::record::trace::signed::{Trace, TraceKey, UnsignedTrace};
+use crate::record::trace::signed::{Trace, TraceVerifier, UnsignedTrace};
 use crate::record::trace::value::{TraceNumber, TraceValue};
 
 /// Prints each line again, as the other project makes the bytes that it signs.
@@ -177,7 +177,7 @@ fn the_signed_bytes_are_those_that_python_makes_of_the_trace() {
         .iter()
         .map(|trace| String::from_utf8(trace.to_be_signed().unwrap()).unwrap())
         .collect();
-    let key = TraceKey::new(PublicKey::from_bytes([1; 32]));
+    let key = TraceVerifier::new(PublicKey::from_bytes([1; 32]));
     let lines: Vec<String> = every
         .into_iter()
         .map(|trace| trace.signed(&key, Signature::from_bytes([0; 64])).print())

@@ -46,7 +46,7 @@ impl LedgerPlace {
     }
 }
 
-fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
+fn apply_error(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
     move |e| RecorderError::Unapplied {
         what,
         reason: e.to_string(),
@@ -125,7 +125,7 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     match Ledger::open(path) {
         Ok(ledger) => Ok(LedgerPlace::Ledger(Box::new(ledger))),
         Err(LedgerError::Git { .. }) => Ok(LedgerPlace::Broken),
-        Err(e) => Err(unapplied("opening ledger.git")(e)),
+        Err(e) => Err(apply_error("opening ledger.git")(e)),
     }
 }
 
@@ -177,7 +177,7 @@ impl LedgerContent {
             LedgerPlace::Ledger(mut ledger) => {
                 lost.aside = ledger
                     .set_aside_torn_packs()
-                    .map_err(unapplied("setting aside torn packs"))?;
+                    .map_err(apply_error("setting aside torn packs"))?;
                 *ledger
             }
             LedgerPlace::Broken => {
@@ -205,9 +205,9 @@ impl LedgerContent {
                 // Such a one is refused, and nothing is restored.
                 RefPosition::Elsewhere => continue,
             };
-            moved.map_err(unapplied("moving a ref of ledger.git"))?;
+            moved.map_err(apply_error("moving a ref of ledger.git"))?;
         }
-        ledger.sync().map_err(unapplied("syncing ledger.git"))
+        ledger.sync().map_err(apply_error("syncing ledger.git"))
     }
 }
 
@@ -239,8 +239,8 @@ fn is_headless(path: &Path) -> bool {
 }
 
 fn made(path: &Path) -> Result<Ledger, RecorderError> {
-    let mut ledger = Ledger::create(path).map_err(unapplied("making ledger.git"))?;
-    ledger.sync().map_err(unapplied("syncing ledger.git"))?;
+    let mut ledger = Ledger::create(path).map_err(apply_error("making ledger.git"))?;
+    ledger.sync().map_err(apply_error("syncing ledger.git"))?;
     Ok(ledger)
 }
 
@@ -259,13 +259,13 @@ fn put_all(
             let before = ledger.written();
             ledger
                 .put(&row.raw, &files_of(store, &row)?)
-                .map_err(unapplied("writing objects to ledger.git"))?;
+                .map_err(apply_error("writing objects to ledger.git"))?;
             written += u64::from(ledger.written() != before);
         }
-        ledger.sync().map_err(unapplied("syncing ledger.git"))?;
-        ledger.tidy().map_err(unapplied("merging packs"))?;
+        ledger.sync().map_err(apply_error("syncing ledger.git"))?;
+        ledger.tidy().map_err(apply_error("merging packs"))?;
         // This handle may still have mapped packs that were merged.
-        *ledger = Ledger::open(path).map_err(unapplied("opening ledger.git"))?;
+        *ledger = Ledger::open(path).map_err(apply_error("opening ledger.git"))?;
         from = to;
     }
     Ok(written)
@@ -294,7 +294,7 @@ pub fn look(
         refuse_strange_refs(store, ledger, &names)?;
         packs = ledger
             .torn_packs()
-            .map_err(unapplied("reading the packs of ledger.git"))?;
+            .map_err(apply_error("reading the packs of ledger.git"))?;
         for name in names {
             if let Some(target) = target(ledger, &name)? {
                 places.insert(name, target);
@@ -339,7 +339,7 @@ fn target(ledger: &Ledger, name: &str) -> Result<Option<RefTarget>, RecorderErro
     match ledger.tip(name) {
         Ok(id) => Ok(id.map(RefTarget::Direct)),
         Err(LedgerError::TornRef { found, .. }) => Ok(Some(RefTarget::Broken(found))),
-        Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
+        Err(e) => Err(apply_error("reading a ref of ledger.git")(e)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
-use super::meant::TypedPath;
+use super::unknown_command::TypedPath;
 use super::{EXCERPT, examples_of, program};
 use crate::app::words::nearest;
 use crate::cli::screen::{beginning, quiet};

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::home::locate;
 use crate::view::ask::unrecorded::ErrorView;
 
-use super::{color_choice, command, command_for, meant, mistyped, print_help};
+use super::{argument_error, color_choice, command, command_for, print_help, unknown_command};
 use crate::cli::screen::choose_color;
 use crate::cli::screen::pager;
 use crate::cli::{COULD_NOT, print_view, say};
@@ -38,11 +38,11 @@ pub fn run(bare: clap::Error) -> u8 {
     }
     let can_quote = home_rules();
     let own = match error.kind() {
-        ErrorKind::InvalidSubcommand => meant::answer(&command(), &args, can_quote),
-        ErrorKind::UnknownArgument => meant::ask_option(&command(), &args, can_quote),
+        ErrorKind::InvalidSubcommand => unknown_command::answer(&command(), &args, can_quote),
+        ErrorKind::UnknownArgument => unknown_command::ask_option(&command(), &args, can_quote),
         _ => None,
     };
-    let own = own.or_else(|| mistyped::answer(command(), &args, &error, can_quote));
+    let own = own.or_else(|| argument_error::answer(command(), &args, &error, can_quote));
     let text = own.unwrap_or_else(|| error.render().to_string());
     let text = text.trim_end();
     say(text);

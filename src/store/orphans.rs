@@ -8,7 +8,7 @@ use super::table::values;
 
 /// A row that should not be there, or not where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StrayRow {
+pub struct OrphanRow {
     /// Its table, and what it is known by in there.
     pub place: String,
     /// What there is of every other row of its table.
@@ -33,7 +33,7 @@ const EXCHANGE: &str = "an exchange that it belongs to, with its line";
 /// `ledger_commit`, `chat_turn`, `exchange_measure`, `artifact`, `auth_key`, `chat_session` and
 /// `thread` are counted where they are walked over. By the pluses an exchange is found by its line,
 /// beside which the next one lies.
-const BELONGING: [BelongingRows; 12] = [
+const OWNERS: [BelongingRows; 12] = [
     BelongingRows {
         table: "head",
         key: "r.id",
@@ -130,9 +130,9 @@ const NUMBERED: [(&str, &str); 2] = [
 
 impl ReadStore {
     /// Rows that belong to nothing, at most `most` of a table.
-    pub fn stray_rows(&self, most: u32) -> Result<Vec<StrayRow>, StoreError> {
+    pub fn stray_rows(&self, most: u32) -> Result<Vec<OrphanRow>, StoreError> {
         let mut found = Vec::new();
-        for rows in &BELONGING {
+        for rows in &OWNERS {
             let BelongingRows {
                 table,
                 key,
@@ -141,27 +141,27 @@ impl ReadStore {
             } = rows;
             let sql =
                 format!("SELECT CAST({key} AS TEXT) FROM {table} r WHERE NOT ({belongs}) LIMIT ?1");
-            self.add_strays(&mut found, (table, owner), (&sql, most))?;
+            self.collect_orphans(&mut found, (table, owner), (&sql, most))?;
         }
         Ok(found)
     }
 
     /// Rows that have not the number that their table gives them, at most `most` of a
     /// table.
-    pub fn misnumbered_rows(&self, most: u32) -> Result<Vec<StrayRow>, StoreError> {
+    pub fn misnumbered_rows(&self, most: u32) -> Result<Vec<OrphanRow>, StoreError> {
         let mut found = Vec::new();
         for (table, rows) in NUMBERED {
             let sql =
                 format!("SELECT key FROM ({rows}) WHERE number <> place ORDER BY place LIMIT ?1");
             let expected = "the number that follows that of the row before, from 1";
-            self.add_strays(&mut found, (table, expected), (&sql, most))?;
+            self.collect_orphans(&mut found, (table, expected), (&sql, most))?;
         }
         Ok(found)
     }
 
-    fn add_strays(
+    fn collect_orphans(
         &self,
-        found: &mut Vec<StrayRow>,
+        found: &mut Vec<OrphanRow>,
         (table, expected): (&str, &'static str),
         (sql, most): (&str, u32),
     ) -> Result<(), StoreError> {
@@ -171,7 +171,7 @@ impl ReadStore {
             values![most],
             &mut |key: String| {
                 let place = format!("{table} {key}");
-                found.push(StrayRow { place, expected });
+                found.push(OrphanRow { place, expected });
                 Ok(())
             },
         )

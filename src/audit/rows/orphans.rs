@@ -9,7 +9,7 @@ const MOST: u32 = 20;
 
 impl RowCheck<'_> {
     /// Every row of evidence belongs to something else on record, and none has the number of another.
-    pub fn check_strays(&mut self) -> Result<(), VerifyError> {
+    pub fn check_orphans(&mut self) -> Result<(), VerifyError> {
         for row in self.rows(self.store.stray_rows(MOST))?.unwrap_or_default() {
             self.fault(None, row.place, row.expected, "none");
         }
