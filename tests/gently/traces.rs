@@ -541,7 +541,7 @@ fn bad_input_is_named() {
         (&["last"], "--level"),
         (
             &["last", "--level", "generic", "--profile", "v2"],
-            "no edition",
+            "no profile",
         ),
         (&["--level", "generic"], "say which traces"),
         (&["last", "--all", "--level", "generic"], "go together"),
