@@ -79,6 +79,8 @@ fn changed_rows_are_not_exported_and_not_the_same() {
     for statement in [
         "UPDATE chat_turn SET content = 'Buy gold.' WHERE speaker = 'aurora'",
         "UPDATE llm_exchange SET model = 'openai/forged'",
+        "UPDATE assertion_event SET passed = 1 - passed",
+        "DELETE FROM assertion_event",
     ] {
         let (person, _server) = served(Behaviour::Good);
         person.ask("Anything?");
@@ -131,6 +133,40 @@ fn changed_consents_cover_nothing() {
         assert!(ran.err.contains("audit verify"), "{}", ran.err);
         assert!(!file.exists());
     }
+}
+
+/// A consent that somebody put into the database covers nothing, and what was handed on under it neither.
+#[test]
+fn invented_consents_cover_nothing() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("Anything?");
+    person
+        .gently(&[
+            "consent",
+            "give",
+            "--purpose",
+            "a study",
+            "--exchange",
+            "last",
+        ])
+        .exits(0);
+    let file = exported(&person, "one.json", &["last", "--level", "full_traces"]);
+    person.ask("Something else?");
+    // Of an id of its own, on a line that is free.
+    edit(
+        &person,
+        "INSERT INTO artifact(line, kind, id, document, salt, commitment)
+         SELECT 99999, kind, 'consent:000002', document, salt, commitment FROM artifact WHERE kind = 'consent'",
+    );
+    let (refused, ran) = export(&person, "all.json", &["--all", "--level", "full_traces"]);
+    let ran = ran.exits(2);
+    assert!(ran.err.contains("audit verify"), "{}", ran.err);
+    assert!(!refused.exists());
+    let (code, told) = answers(&person, file.to_str().unwrap(), &[]);
+    assert_eq!(
+        (code, named(&told[0], "no")),
+        (1, vec!["consent".to_owned()])
+    );
 }
 
 /// What the ledger's own key binds is still held against the record, and against the proof.

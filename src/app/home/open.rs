@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -179,7 +180,12 @@ impl OpenHome {
                 "{shown} holds a key that the settings name; name another file"
             ));
         }
-        named.starts_with(&root).then(|| {
+        // Also where the home is mounted in a second place.
+        let place = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+        let home = place(&root)?;
+        let mut above = named.ancestors().skip(1);
+        let is_inside = named.starts_with(&root) || above.any(|folder| place(folder) == Some(home));
+        is_inside.then(|| {
             format!("{shown} lies in the home ({}), which nothing but gently writes to; name a file elsewhere", root.display())
         })
     }

@@ -9,6 +9,7 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::{Genesis, Record};
+use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::{
@@ -232,6 +233,14 @@ fn erased(
         .lines(line, line + 1)?
         .first()
         .and_then(|line| Line::parse(line.as_bytes()).ok());
+    // A row alone erases nothing: its line says that something was erased.
+    let is_recorded = line.as_ref().is_some_and(|line| {
+        let mut fields = line.event.fields().into_iter();
+        fields.any(|(key, value)| key == "kind" && value == TOMBSTONE)
+    });
+    if !is_recorded {
+        return Ok(None);
+    }
     let at = line.map_or_else(
         || "at an unknown time".to_owned(),
         |line| line.time.to_string(),
@@ -349,9 +358,21 @@ impl HashChecks {
             Some(exchange.prompt_commitment),
         );
         let outcome = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+        let record = outcome.map(|outcome| store.record_of_line(outcome.outcome_line));
+        let record = record.transpose()?.flatten();
+        let unanswered = exchange
+            .outcome
+            .as_ref()
+            .filter(|_| !exchange.is_answered());
+        let unanswered = unanswered.map(|outcome| {
+            let recorded = Some(outcome.exchange_commitment);
+            ("outcome's line", outcome.outcome_line, "exchange", recorded)
+        });
         let answer = outcome.into_iter().flat_map(|outcome| {
             let line = outcome.outcome_line;
+            let record = record.as_deref().map(Hash32::digest);
             [
+                ("answer's line, record", line, "record", record),
                 ("answer's line", line, "hash", outcome.response_commitment),
                 (
                     "answer's line, chain entry",
@@ -361,7 +382,9 @@ impl HashChecks {
                 ),
             ]
         });
-        for (what, number, field, recorded) in std::iter::once(prompt).chain(answer) {
+        for (what, number, field, recorded) in
+            std::iter::once(prompt).chain(answer).chain(unanswered)
+        {
             let Some(recorded) = recorded else {
                 continue;
             };
@@ -379,8 +402,7 @@ impl HashChecks {
             });
         }
         if let Some(outcome) = outcome {
-            let bytes = store.record_of_line(outcome.outcome_line)?;
-            let record = bytes.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok());
+            let record = record.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok());
             let recorded = outcome.exchange_commitment;
             self.list.push(HashCheck {
                 what: "answer's record",

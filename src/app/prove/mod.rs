@@ -9,6 +9,7 @@ pub mod history;
 pub mod opening;
 pub mod overlay;
 pub mod publish;
+mod recorded_artifacts;
 pub mod replay;
 pub(super) mod revealed;
 pub mod share;

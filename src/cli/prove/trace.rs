@@ -122,7 +122,7 @@ pub struct TraceExportArgs {
     )]
     form: TraceFileForm,
     /// With --as batch: so many traces in one body
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     batch: u32,
     /// Put the proof of each exchange into its envelope: whoever has the file needs no ledger
     #[arg(long)]

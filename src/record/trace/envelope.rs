@@ -92,6 +92,17 @@ pub struct CommittedTrace {
     pub value: Hash32,
 }
 
+impl CommittedTrace {
+    /// Whether it opens to these bytes.
+    pub fn opens(&self, bytes: &[u8]) -> bool {
+        let found = match self.key {
+            Some(key) => commit_with_key(key, bytes),
+            None => Hash32::digest(bytes),
+        };
+        bool::from(found.as_bytes().ct_eq(self.value.as_bytes()))
+    }
+}
+
 /// All of an envelope but signature and trace; keys in this order are also their canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeHead {
@@ -315,12 +326,7 @@ impl Envelope {
         if self.trace.unsigned.trace_level != TraceLevel::Generic {
             return TraceAnswer::No("only generic traces are committed to".to_owned());
         }
-        let bytes = self.trace.unsigned.signed_bytes();
-        let found = match committed.key {
-            Some(key) => commit_with_key(key, &bytes),
-            None => Hash32::digest(&bytes),
-        };
-        match bool::from(found.as_bytes().ct_eq(committed.value.as_bytes())) {
+        match committed.opens(&self.trace.unsigned.signed_bytes()) {
             true => TraceAnswer::Yes,
             false => TraceAnswer::No("the commitment does not open to what is signed".to_owned()),
         }

@@ -11,10 +11,10 @@ use super::value::{TraceNumber, TraceValue};
 /// Largest file that is read, in bytes: 64 MiB.
 pub const MAX_TRACE_FILE: usize = 64 << 20;
 /// Most values in one document: what a small file unfolds to in memory hangs on these. A batch of
-/// ten thousand traces has some nine hundred thousand.
-const MAX_VALUES: usize = 2 << 20;
+/// a thousand traces has some ninety thousand.
+const MAX_VALUES: usize = 1 << 20;
 /// Most objects among them: an object of one small entry takes a hundred times its bytes in memory.
-const MAX_OBJECTS: usize = 1 << 19;
+const MAX_OBJECTS: usize = 1 << 18;
 /// How deep values may lie in one another.
 const MAX_DEPTH: usize = 64;
 /// Most digits of an integer: Python's own limit, above which it reads none.

@@ -3,17 +3,16 @@
 
 use crate::app::find;
 use crate::app::prove::consent::consents;
+use crate::app::prove::recorded_artifacts::unrecorded;
 use crate::audit::trace_facts::TraceSource;
-use crate::home::Home;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::ledger::consent::{
     CONSENT, CONSENT_WITHDRAWN, Consent, ConsentGap, ConsentNeed, Consents,
 };
 use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
 use crate::record::trace::level::TraceLevel;
-use crate::store::{ArtifactFilter, ArtifactRow, ReadStore, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 use super::export::{TraceExportError, name_of};
 
@@ -148,34 +147,18 @@ fn narrowest(store: &ReadStore, wanting: &[ConsentNeed]) -> Result<String, Store
     }
 }
 
-/// The consents of a home, each as it was recorded, and none missing.
+/// The consents of a home, each as it was recorded, none missing and none put in.
 fn recorded_consents(store: &ReadStore) -> Result<Consents, TraceExportError> {
-    let genesis = Home::genesis(store)?;
     for kind in [CONSENT, CONSENT_WITHDRAWN] {
-        let rows = store.artifacts(ArtifactFilter::Kind(kind))?;
-        for (line, text) in store.artifact_lines(kind)? {
-            let row = rows.iter().find(|row| row.line == line);
-            if !row.is_some_and(|row| is_recorded(row, &text, genesis.commitments)) {
-                return Err(TraceExportError::Refused(format!(
-                    "line {} of the log is a {kind}, and gently.db has none such, or another: no text is handed on under it. \
-                     What differs says: gently audit verify",
-                    line + 1
-                )));
-            }
+        if let Some(line) = unrecorded(store, kind)? {
+            return Err(TraceExportError::Refused(format!(
+                "gently.db has another {kind} than line {} of the log, or one of them is not there: no text is handed \
+                 on under it. What differs says: gently audit verify",
+                line + 1
+            )));
         }
     }
     Ok(consents(store)?)
-}
-
-/// Whether a row of an artifact is what its line says, and its document what that commits to.
-fn is_recorded(row: &ArtifactRow, line: &str, scheme: Scheme) -> bool {
-    let is_named = line.ends_with(&format!("id:{},hash:{}", row.id, row.commitment));
-    let document = row.document.as_ref().zip(row.salt.as_ref());
-    let opens = document.is_none_or(|(document, salt)| {
-        commit(scheme, salt, Role::Artifact, document.as_bytes()) == row.commitment
-    });
-    let is_half = row.document.is_some() && row.salt.is_none();
-    is_named && opens && !is_half
 }
 
 /// `81bb5b35/16 (consent-1: it is withdrawn)`

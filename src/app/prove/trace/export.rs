@@ -23,7 +23,7 @@ use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{Trace, TraceAnswer, TraceVerifier};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::{ArtifactFilter, ReadStore, Store, StoreError};
+use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::consent_cover::{cover, still_covered};
 use super::key::own_signer;
@@ -125,6 +125,33 @@ pub(super) fn mapping_of(turn: &TraceSource) -> Result<TraceMapping, UnmadeTrace
         Some(recorded) => TraceMapping::named(&recorded.mapping)
             .ok_or_else(|| UnmadeTrace::LaterMapping(recorded.mapping.clone())),
     }
+}
+
+/// What of an exchange is not as it was recorded, its trace among it.
+pub(super) fn changed_rows(
+    store: &Store,
+    row: &ExchangeRow,
+    turn: &TraceSource,
+) -> Result<Vec<&'static str>, StoreError> {
+    let mut changed = changed(store, row)?;
+    if !opens_commitment(turn) {
+        changed.push("what its trace is committed to");
+    }
+    Ok(changed)
+}
+
+/// Whether the rows of a turn give the trace that its exchange commits to, as far as that can be opened.
+fn opens_commitment(turn: &TraceSource) -> bool {
+    let recorded = turn.recorded.as_ref();
+    let Some(committed) = recorded.and_then(|recorded| recorded.committed) else {
+        return true;
+    };
+    // A later mapping is refused where the trace is built.
+    let Ok(mapping) = mapping_of(turn) else {
+        return true;
+    };
+    let built = mapping.build(&turn.facts, TraceRequest::COMMITTED);
+    built.is_ok_and(|built| committed.opens(&built.trace.signed_bytes()))
 }
 
 /// Builds the trace of a turn by the mapping that is on record with it.
@@ -340,7 +367,7 @@ fn recorded_turn(
         let short = name_of(store, exchange);
         return because(format!("{short} has no outcome any more; say it again"));
     };
-    let changed = changed(store, &row)?;
+    let changed = changed_rows(store, &row, &turn)?;
     if !changed.is_empty() {
         return Err(TraceExportError::Failed(OpenHomeError::Refused(format!(
             "{} is another in gently.db than what was recorded ({}), and no trace is made of that; what differs says: \

@@ -1,6 +1,7 @@
 //! What the record of this machine says of a trace: whether its exchange is on record, whether the
 //! same trace is built again, whether there is a consent.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -8,10 +9,11 @@ use uuid::Uuid;
 
 use crate::audit::trace_facts::{TraceFactsReader, TraceLookup, TraceSource};
 use crate::home::Home;
-use crate::record::ledger::consent::{Consent, ConsentNeed, Consents};
+use crate::record::ledger::consent::{CONSENT, CONSENT_WITHDRAWN, Consent, ConsentNeed, Consents};
 use crate::record::ledger::short_name::short_name;
 use crate::record::signature::PublicKey;
 use crate::record::trace::envelope::EnvelopeHead;
+use crate::record::trace::export::TRACE_EXPORT;
 use crate::record::trace::facts::TraceFacts;
 use crate::record::trace::field::{TraceField, profile_of};
 use crate::record::trace::level::{Absence, TraceLevel, TraceProfile};
@@ -24,14 +26,14 @@ use crate::store::{Store, StoreError};
 use crate::verify::CheckVerdict;
 
 use super::consent_cover::needs_of;
-use super::export::mapping_of;
+use super::export::{changed_rows, mapping_of};
 use super::key;
 use super::verify::{no, not_checked, yes};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::look::show::changed;
 use crate::app::prove::consent::consents;
 use crate::app::prove::handed_on::{RecordedExport, RecordedExports, exports};
+use crate::app::prove::recorded_artifacts::unrecorded;
 use crate::app::prove::verify::target::own_signers;
 
 /// What stands in the line of a key rotation.
@@ -43,6 +45,8 @@ pub(super) struct HomeRecord<'a> {
     reader: TraceFactsReader<'a>,
     consents: Consents,
     exports: RecordedExports,
+    /// Why nothing is believed of consents and exports, once that was looked up.
+    unrecorded: OnceCell<Option<String>>,
     /// The keys that traces and envelopes of this home may be signed with.
     pub keys: Vec<PublicKey>,
     /// The ledger's keys in the order in which they came into force, but the newest: each with the
@@ -78,6 +82,7 @@ impl<'a> HomeRecord<'a> {
             store,
             consents: consents(store)?,
             exports: exports(store)?,
+            unrecorded: OnceCell::new(),
             reader: TraceFactsReader::new(store)?,
             keys,
             retired,
@@ -220,7 +225,7 @@ impl<'a> HomeRecord<'a> {
                 not_checked("it is not as it is on record"),
             );
         }
-        let same = match self.changed_here(found.facts.exchange) {
+        let same = match self.changed_here(found) {
             Ok(changed) if changed.is_empty() => same(found, trace, making),
             Ok(changed) => no(format!(
                 "what this home has of the exchange is not as it was recorded ({}): gently audit verify",
@@ -232,9 +237,9 @@ impl<'a> HomeRecord<'a> {
     }
 
     /// What of an exchange is not as it was recorded.
-    fn changed_here(&self, exchange: Uuid) -> Result<Vec<&'static str>, StoreError> {
-        let row = self.store.exchange(exchange)?;
-        row.map_or(Ok(Vec::new()), |row| changed(self.store, &row))
+    fn changed_here(&self, found: &TraceSource) -> Result<Vec<&'static str>, StoreError> {
+        let row = self.store.exchange(found.facts.exchange)?;
+        row.map_or(Ok(Vec::new()), |row| changed_rows(self.store, &row, found))
     }
 
     /// Whether the trace was handed on under the consent that its envelope names: an export of it is on
@@ -243,6 +248,12 @@ impl<'a> HomeRecord<'a> {
         let short = short_name(id);
         if head.origin != self.origin() {
             return not_checked(format!("it names {short} of another ledger"));
+        }
+        let unrecorded = self
+            .unrecorded
+            .get_or_init(|| unrecorded_consents(self.store));
+        if let Some(why) = unrecorded {
+            return no(why.clone());
         }
         let Some(consent) = self.consents.get(id) else {
             return no(format!("this home has no {short}"));
@@ -309,6 +320,19 @@ impl<'a> HomeRecord<'a> {
             )),
         }
     }
+}
+
+/// What of consents and exports is not as the log has it.
+fn unrecorded_consents(store: &Store) -> Option<String> {
+    let mut kinds = [CONSENT, CONSENT_WITHDRAWN, TRACE_EXPORT].into_iter();
+    kinds.find_map(|kind| match unrecorded(store, kind) {
+        Ok(None) => None,
+        Ok(Some(line)) => Some(format!(
+            "this home has another {kind} than line {} of its log: gently audit verify",
+            line + 1
+        )),
+        Err(e) => Some(e.to_string()),
+    })
 }
 
 /// The keys that were replaced, each with the line of what replaced it.

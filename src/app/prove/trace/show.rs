@@ -4,11 +4,10 @@ use crate::audit::trace_facts::{TraceLookup, facts_of};
 use crate::home::Home;
 use crate::record::trace::mapping::{BuiltTrace, TraceMapping, TraceRequest};
 
-use super::export::build;
+use super::export::{build, changed_rows};
 use super::select::outcome_of;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::look::show::changed;
 
 /// A trace that was built to be looked at.
 pub struct ShownTrace {
@@ -36,7 +35,7 @@ pub fn show(home: &Home, id: &str, request: TraceRequest) -> Result<ShownTrace, 
     };
     let (mapping, built) = build(&turn, request).map_err(|unmade| unmade.of(&short))?;
     Ok(ShownTrace {
-        changed: changed(&store, &row)?,
+        changed: changed_rows(&store, &row, &turn)?,
         short,
         request,
         mapping,

@@ -615,9 +615,10 @@ fn exchange_in(head: &EnvelopeHead, proof: &OpeningFile) -> Option<Value> {
 
 /// What of a trace its exchange document says otherwise.
 fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
-    // These three stand in the same place in either profile.
+    // These stand in the same place in either profile.
     let field = |field: TraceField| field.find(TraceProfile::SevenComponents, trace);
     let count = |key: &str| document[key].as_u64().map(TraceValue::count);
+    let measured = document["measures"]["model_ms"].as_u64();
     let is_same = |said: Option<&TraceValue>, held: Option<TraceValue>| {
         said.is_none_or(|said| Some(said) == held.as_ref())
     };
@@ -636,6 +637,13 @@ fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
                 Some(TraceValue::texts([model])),
             ),
             "model",
+        ),
+        (
+            is_same(
+                field(TraceField::ExecutionTimeMs),
+                measured.map(TraceValue::count),
+            ),
+            "time of the model",
         ),
         (
             is_same(field(TraceField::TokensInput), count("prompt_tokens")),
