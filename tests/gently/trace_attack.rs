@@ -384,6 +384,48 @@ fn a_prompt_shows_nobody_who_did_not_consent() {
     assert_eq!((code, told[0]["consent"].as_str()), (0, "yes"));
 }
 
+/// A conversation is named by its title wherever traces and consents take one.
+#[test]
+fn a_title_names_a_conversation() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("Where to in spring?");
+    person
+        .gently(&["conversation", "rename", "last", "Lisbon"])
+        .exits(0);
+    let given = person
+        .gently(&[
+            "consent",
+            "give",
+            "--purpose",
+            "a study",
+            "--conversation",
+            "Lisbon",
+        ])
+        .exits(0);
+    assert!(given.err.contains("--past"), "{}", given.err);
+    let args = ["--conversation", "Lisbon", "--level", "full_traces"];
+    let (_, ran) = export(&person, "titled.json", &args);
+    ran.exits(1);
+    person
+        .gently(&[
+            "consent",
+            "give",
+            "--purpose",
+            "a study",
+            "--conversation",
+            "Lisbon",
+            "--past",
+        ])
+        .exits(0);
+    let file = exported(&person, "titled.json", &args);
+    let stranger = Person::new();
+    let told = stranger
+        .gently(&["trace", "verify", file.to_str().unwrap()])
+        .exits(0)
+        .out;
+    assert!(told.contains("whose key that is nobody said"), "{told}");
+}
+
 /// What is erased while a file is made is in none.
 #[tokio::test]
 async fn what_is_erased_meanwhile_is_not_recorded_as_exported() {

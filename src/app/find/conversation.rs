@@ -1,6 +1,8 @@
 //! Which conversation somebody means: the first digits of its id, its title, `last`, what was asked in
 //! it, or the session in which that was. Of a title a beginning is enough that no other one has.
 
+use uuid::Uuid;
+
 use super::{
     CONVERSATION_DIGITS, FindError, IdForm, IdKind, NAMED, SHORT_DIGITS, is_digits, short_thread,
 };
@@ -45,6 +47,14 @@ pub fn conversation(
         found = by_beginning(store, typed)?;
     }
     only(store, typed, found)?.ok_or_else(|| unknown(store, typed))
+}
+
+/// The id of the thread that a text names, or of the conversation that it means.
+pub fn thread_or_conversation(store: &ReadStore, text: &str) -> Result<Uuid, OpenHomeError> {
+    match super::thread(store, text) {
+        Ok(thread) => Ok(thread.thread),
+        Err(_) => Ok(conversation(store, text, None)?.thread),
+    }
 }
 
 /// The conversation that has this title, or the only one whose title begins so.

@@ -123,7 +123,7 @@ fn scope(
         return Ok((ConsentScope::Exchange(row.exchange_id), true));
     }
     let scope = match &request.thread {
-        Some(id) => ConsentScope::Thread(find::thread(store, id)?.thread),
+        Some(id) => ConsentScope::Thread(find::conversation::thread_or_conversation(store, id)?),
         None => ConsentScope::All,
     };
     Ok((scope, request.past))

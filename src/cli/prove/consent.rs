@@ -69,6 +69,15 @@ pub async fn run(command: ConsentCommand, json: bool) -> Result<u8, OpenHomeErro
             let given = give(&open::open_home()?, &request, &notice).await?;
             let short = short_name(&given.of.consent.id);
             let outcome = format!("on record: {short}");
+            if given
+                .of
+                .consent
+                .terms
+                .as_ref()
+                .is_some_and(|terms| !terms.past)
+            {
+                say("what was asked before is not covered: that takes --past");
+            }
             say(&format!(
                 "to take it back: {} consent withdraw {short}",
                 program()

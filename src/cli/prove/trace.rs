@@ -4,6 +4,7 @@
 //! Exit codes of `verify`: 0 no answer is *no*, and of each trace one is *yes*; 1 one is *no*; 2 the file
 //! holds no trace, could not be read, or has a trace of which nothing could be checked. Of `export`: 1 where no consent covers the texts.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -417,7 +418,11 @@ fn verify(args: &TraceVerifyArgs, json: bool) -> u8 {
             true => checked.iter().map(one_text).collect(),
             false => checked_text(&checked),
         };
-        format!("{}{rest}", headline(outcome, &checked))
+        format!(
+            "{}{}{rest}",
+            headline(outcome, &checked),
+            signers_text(&checked)
+        )
     });
     if exit == COULD_NOT {
         say("say whose key it is: --key BASE64, as gently trace key prints it");
@@ -442,12 +447,10 @@ fn headline(outcome: TracesOutcome, checked: &[CheckedTrace]) -> String {
             )
         }
         TracesOutcome::Hold => {
-            let open = TraceQuestion::ALL.into_iter().filter(|question| {
-                checked
-                    .iter()
-                    .any(|one| one.answer(*question) != CheckAnswer::Yes)
-            });
-            let open: Vec<String> = open.map(said).collect();
+            let open: Vec<String> = TraceQuestion::ALL
+                .into_iter()
+                .filter_map(|question| unchecked(question, checked))
+                .collect();
             let rest = match open.is_empty() {
                 true => String::new(),
                 false => format!("; not checked: {}", open.join(", ")),
@@ -455,6 +458,37 @@ fn headline(outcome: TracesOutcome, checked: &[CheckedTrace]) -> String {
             format!("{} {all}: nothing in it was changed{rest}\n", mark("yes"))
         }
     }
+}
+
+/// A question that was not answered of all traces, and of how many; none where nothing is open.
+///
+/// A trace without texts needs no consent.
+fn unchecked(question: TraceQuestion, checked: &[CheckedTrace]) -> Option<String> {
+    let needs = |one: &&CheckedTrace| {
+        question != TraceQuestion::Consent || one.level == TraceLevel::FullTraces
+    };
+    let asked = checked.iter().filter(needs).count();
+    let open = checked.iter().filter(needs);
+    let open = open.filter(|one| one.answer(question) != CheckAnswer::Yes);
+    match open.count() {
+        0 => None,
+        all if all == asked => Some(said(question)),
+        some => Some(format!("{} ({some} of {asked})", said(question))),
+    }
+}
+
+/// Who bound what, each once.
+fn signers_text(checked: &[CheckedTrace]) -> String {
+    let mut told = BTreeSet::new();
+    for one in checked {
+        let bound = one.answers.iter().filter(|(question, verdict)| {
+            *question == TraceQuestion::Bound && verdict.answer == CheckAnswer::Yes
+        });
+        told.extend(bound.map(|(_, verdict)| verdict.reason.as_str()));
+    }
+    told.into_iter()
+        .map(|by| format!("    {}\n", quiet(by)))
+        .collect()
 }
 
 /// A question as screens call it.
@@ -479,11 +513,17 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
             (yes, 0) if yes == checked.len() => "yes",
             _ => "not checked",
         };
+        let open = checked.len() - yes - no;
+        let counts = [(yes, "yes"), (no, "no"), (open, "not checked")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
         text.push_str(&format!(
-            "{} {:12} yes {yes}, no {no}, not checked {}\n",
+            "{} {:12} {}\n",
             mark(sign),
             said(question),
-            checked.len() - yes - no
+            counts.join(", ")
         ));
     }
     let wrong = checked.iter().filter(|one| one.has(CheckAnswer::No));

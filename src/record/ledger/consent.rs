@@ -234,11 +234,7 @@ impl Consent {
     /// Why it does not.
     pub fn covers(&self, need: ConsentNeed, now: Seconds) -> Result<(), ConsentGap> {
         let state = self.state(now);
-        let terms = self
-            .terms
-            .as_ref()
-            .filter(|_| state == ConsentState::InForce);
-        let terms = terms.ok_or(ConsentGap::State(state))?;
+        let terms = self.terms.as_ref().ok_or(ConsentGap::State(state))?;
         let is_in_scope = match terms.scope {
             ConsentScope::All => true,
             ConsentScope::Thread(id) => need.thread == Some(id),
@@ -247,6 +243,7 @@ impl Consent {
         for (holds, gap) in [
             (terms.by == need.asked_by, ConsentGap::Key),
             (is_in_scope, ConsentGap::Scope),
+            (state == ConsentState::InForce, ConsentGap::State(state)),
             (
                 terms.past || self.line < need.prompt_line,
                 ConsentGap::Before,

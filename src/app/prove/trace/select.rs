@@ -73,7 +73,7 @@ pub(super) fn select(
             each(store, Some(session.uuid), &mut found, |_| true)?;
         }
         TraceSelection::Thread(id) => {
-            let thread = find::thread(store, id)?.thread;
+            let thread = find::conversation::thread_or_conversation(store, id)?;
             let mut turns = Vec::new();
             store.each_thread_turn(&mut |of, line| {
                 turns.extend((of == thread).then_some(line));
