@@ -1,5 +1,9 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::ask::stored_text::{document_commitment, kernel_of};
 use crate::ask::withheld::Withheld;
 use crate::govern::kernel::Kernel;
@@ -10,6 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::{Genesis, Record};
 use crate::record::ledger::erased::TOMBSTONE;
+use crate::record::ledger::prompt::SystemPrompt;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::{
@@ -47,13 +52,124 @@ pub fn compiled(store: &Store, exchange: &ExchangeRow) -> Result<Option<String>,
 
 /// What of an exchange is not as it was recorded; nothing where all of it is.
 pub fn changed(store: &Store, exchange: &ExchangeRow) -> Result<Vec<&'static str>, StoreError> {
-    let genesis = Home::genesis(store).map_err(|e| StoreError::Corrupt {
-        place: "head.genesis".to_owned(),
-        expected: "a genesis document".to_owned(),
-        actual: e.to_string(),
-    })?;
-    let details = ExchangeDetails::of(store, &genesis, exchange.clone())?;
-    Ok(details.changed())
+    RecordCheck::new(store)?.changed(exchange)
+}
+
+/// Holds many exchanges against what was recorded with them: ledger and kernels are read once.
+pub struct RecordCheck<'a> {
+    store: &'a ReadStore,
+    genesis: Genesis,
+    kernels: RefCell<HashMap<Hash32, Rc<Result<Kernel, String>>>>,
+}
+
+impl<'a> RecordCheck<'a> {
+    /// On a store.
+    pub fn new(store: &'a ReadStore) -> Result<RecordCheck<'a>, StoreError> {
+        let genesis = Home::genesis(store).map_err(|e| StoreError::Corrupt {
+            place: "head.genesis".to_owned(),
+            expected: "a genesis document".to_owned(),
+            actual: e.to_string(),
+        })?;
+        Ok(RecordCheck {
+            store,
+            genesis,
+            kernels: RefCell::default(),
+        })
+    }
+
+    /// What of an exchange is not as it was recorded; nothing where all of it is.
+    pub fn changed(&self, exchange: &ExchangeRow) -> Result<Vec<&'static str>, StoreError> {
+        let session = session_around(self.store, exchange)?;
+        let rows = ExchangeRows::read(self.store, &session, exchange)?;
+        let kernel = self.kernel(&session)?;
+        let kernel = kernel.as_ref().as_ref().map_err(Clone::clone);
+        let erased = erased_where_gone(self.store, exchange, (&rows.user, &rows.aurora))?;
+        let checked = CheckedRows::of(
+            (self.store, &self.genesis),
+            &rows,
+            kernel.map(Kernel::system_prompt),
+            erased.is_some(),
+        )?;
+        Ok(broken(&checked.checks))
+    }
+
+    fn kernel(&self, session: &SessionRow) -> Result<Rc<Result<Kernel, String>>, StoreError> {
+        if let Some(known) = self.kernels.borrow().get(&session.kernel_hash) {
+            return Ok(known.clone());
+        }
+        let kernel = Rc::new(kernel_of(self.store, session)?);
+        let mut kernels = self.kernels.borrow_mut();
+        kernels.insert(session.kernel_hash, kernel.clone());
+        Ok(kernel)
+    }
+}
+
+fn session_around(store: &ReadStore, exchange: &ExchangeRow) -> Result<SessionRow, StoreError> {
+    let session = store.session_of(exchange.session)?;
+    session.ok_or_else(|| StoreError::Corrupt {
+        place: "llm_exchange.session_id".to_owned(),
+        expected: "a session".to_owned(),
+        actual: exchange.session.to_string(),
+    })
+}
+
+/// When and why its text was erased, where a text is not here.
+fn erased_where_gone(
+    store: &ReadStore,
+    exchange: &ExchangeRow,
+    (prompt, answer): (&Option<TurnRow>, &Option<TurnRow>),
+) -> Result<Option<(String, String)>, StoreError> {
+    let is_gone = |turn: &Option<TurnRow>| turn.as_ref().is_none_or(|turn| turn.content.is_none());
+    match is_gone(prompt) || (exchange.is_answered() && is_gone(answer)) {
+        true => erased(store, exchange),
+        false => Ok(None),
+    }
+}
+
+/// What the rows of an exchange give, held against what was recorded.
+struct CheckedRows {
+    compiled: Option<Result<String, String>>,
+    checks: Vec<HashCheck>,
+}
+
+impl CheckedRows {
+    fn of(
+        (store, genesis): (&ReadStore, &Genesis),
+        rows: &ExchangeRows<'_>,
+        system: Result<SystemPrompt<'_>, String>,
+        is_erased: bool,
+    ) -> Result<CheckedRows, StoreError> {
+        let (exchange, record) = (rows.exchange, rows.record());
+        let compiled = record.compiled_prompt(system);
+        let compiled = compiled.map_err(|e| e.to_string()).transpose();
+        let document = document_commitment(
+            &record,
+            genesis.commitments,
+            exchange.salt.as_ref(),
+            &compiled,
+        );
+        let mut checks = HashChecks {
+            list: Vec::new(),
+            is_explained: is_erased || exchange.not_kept.is_some(),
+        };
+        checks.texts(
+            genesis,
+            exchange,
+            (rows.user.as_ref(), rows.aurora.as_ref()),
+        );
+        checks.made_again(exchange, compiled.as_ref(), document);
+        checks.lines(store, exchange)?;
+        Ok(CheckedRows {
+            compiled,
+            checks: checks.list,
+        })
+    }
+}
+
+/// What of these does not hold.
+fn broken(checks: &[HashCheck]) -> Vec<&'static str> {
+    let broken = checks.iter().filter(|check| check.holds == Some(false));
+    broken.map(|check| check.what).collect()
 }
 
 /// One thing that was recorded with a hash.
@@ -104,24 +220,17 @@ impl ExchangeDetails {
         genesis: &Genesis,
         exchange: ExchangeRow,
     ) -> Result<ExchangeDetails, StoreError> {
-        let lost = || StoreError::Corrupt {
-            place: "llm_exchange.session_id".to_owned(),
-            expected: "a session".to_owned(),
-            actual: exchange.session.to_string(),
-        };
-        let session = store.session_of(exchange.session)?.ok_or_else(lost)?;
+        let session = session_around(store, &exchange)?;
         let rows = ExchangeRows::read(store, &session, &exchange)?;
         let kernel = kernel_of(store, &session)?;
         let kernel = kernel.as_ref().map_err(Clone::clone);
-        let record = rows.record();
-        let compiled = record.compiled_prompt(kernel.map(Kernel::system_prompt));
-        let compiled = compiled.map_err(|e| e.to_string()).transpose();
-        let document = document_commitment(
-            &record,
-            genesis.commitments,
-            exchange.salt.as_ref(),
-            &compiled,
-        );
+        let erased = erased_where_gone(store, &exchange, (&rows.user, &rows.aurora))?;
+        let CheckedRows { compiled, checks } = CheckedRows::of(
+            (store, genesis),
+            &rows,
+            kernel.map(Kernel::system_prompt),
+            erased.is_some(),
+        )?;
         let ExchangeRows {
             user: prompt,
             aurora: answer,
@@ -135,20 +244,6 @@ impl ExchangeDetails {
             None => Vec::new(),
         };
         let withheld = Withheld::of(store).answer_of(&exchange)?;
-        let is_gone =
-            |turn: &Option<TurnRow>| turn.as_ref().is_none_or(|turn| turn.content.is_none());
-        let erased = match is_gone(&prompt) || (exchange.is_answered() && is_gone(&answer)) {
-            true => erased(store, &exchange)?,
-            false => None,
-        };
-        let mut checks = HashChecks {
-            list: Vec::new(),
-            is_explained: erased.is_some() || exchange.not_kept.is_some(),
-        };
-        checks.texts(genesis, &exchange, (prompt.as_ref(), answer.as_ref()));
-        checks.made_again(&exchange, compiled.as_ref(), document);
-        checks.lines(store, &exchange)?;
-        let checks = checks.list;
         Ok(ExchangeDetails {
             id: find::short_id(store, session.id, exchange.seq)?,
             session,
@@ -194,11 +289,7 @@ impl ExchangeDetails {
 
     /// What is not as it was recorded.
     pub fn changed(&self) -> Vec<&'static str> {
-        let broken = self
-            .checks
-            .iter()
-            .filter(|check| check.holds == Some(false));
-        broken.map(|check| check.what).collect()
+        broken(&self.checks)
     }
 
     /// Whether the answer stays covered.

@@ -31,7 +31,7 @@ use super::select::{TraceSelection, select};
 use super::{FEW, on_all_cores, shared_out};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::app::look::show::changed;
+use crate::app::look::show::RecordCheck;
 use crate::app::prove::opening::{self, OpenTextsError, OpeningRequest, TurnText, open_planned};
 
 /// What the file holds.
@@ -129,11 +129,11 @@ pub(super) fn mapping_of(turn: &TraceSource) -> Result<TraceMapping, UnmadeTrace
 
 /// What of an exchange is not as it was recorded, its trace among it.
 pub(super) fn changed_rows(
-    store: &Store,
+    record: &RecordCheck<'_>,
     row: &ExchangeRow,
     turn: &TraceSource,
 ) -> Result<Vec<&'static str>, StoreError> {
-    let mut changed = changed(store, row)?;
+    let mut changed = record.changed(row)?;
     if !opens_commitment(turn) {
         changed.push("what its trace is committed to");
     }
@@ -341,8 +341,8 @@ fn turns(
     exchanges: &[Uuid],
 ) -> Result<Vec<ExportTurn>, TraceExportError> {
     let read = |store: &Store, exchanges: &[Uuid]| -> Result<Vec<ExportTurn>, TraceExportError> {
-        let reader = TraceFactsReader::new(store)?;
-        let turn = |exchange: &Uuid| recorded_turn(store, &reader, *exchange, level);
+        let (reader, record) = (TraceFactsReader::new(store)?, RecordCheck::new(store)?);
+        let turn = |exchange: &Uuid| recorded_turn(store, (&reader, &record), *exchange, level);
         exchanges.iter().map(turn).collect()
     };
     if exchanges.len() <= FEW {
@@ -357,7 +357,7 @@ fn turns(
 
 fn recorded_turn(
     store: &Store,
-    reader: &TraceFactsReader<'_>,
+    (reader, record): (&TraceFactsReader<'_>, &RecordCheck<'_>),
     exchange: Uuid,
     level: TraceLevel,
 ) -> Result<ExportTurn, TraceExportError> {
@@ -367,7 +367,7 @@ fn recorded_turn(
         let short = name_of(store, exchange);
         return because(format!("{short} has no outcome any more; say it again"));
     };
-    let changed = changed_rows(store, &row, &turn)?;
+    let changed = changed_rows(record, &row, &turn)?;
     if !changed.is_empty() {
         return Err(TraceExportError::Failed(OpenHomeError::Refused(format!(
             "{} is another in gently.db than what was recorded ({}), and no trace is made of that; what differs says: \

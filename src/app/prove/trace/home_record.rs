@@ -31,6 +31,7 @@ use super::key;
 use super::verify::{no, not_checked, yes};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::show::RecordCheck;
 use crate::app::prove::consent::consents;
 use crate::app::prove::handed_on::{RecordedExport, RecordedExports, exports};
 use crate::app::prove::recorded_artifacts::unrecorded;
@@ -43,6 +44,7 @@ const ROTATION: &str = "|key_rotate|";
 pub(super) struct HomeRecord<'a> {
     store: &'a Store,
     reader: TraceFactsReader<'a>,
+    record: RecordCheck<'a>,
     consents: Consents,
     exports: RecordedExports,
     /// Why nothing is believed of consents and exports, once that was looked up.
@@ -84,6 +86,7 @@ impl<'a> HomeRecord<'a> {
             exports: exports(store)?,
             unrecorded: OnceCell::new(),
             reader: TraceFactsReader::new(store)?,
+            record: RecordCheck::new(store)?,
             keys,
             retired,
         })
@@ -239,7 +242,9 @@ impl<'a> HomeRecord<'a> {
     /// What of an exchange is not as it was recorded.
     fn changed_here(&self, found: &TraceSource) -> Result<Vec<&'static str>, StoreError> {
         let row = self.store.exchange(found.facts.exchange)?;
-        row.map_or(Ok(Vec::new()), |row| changed_rows(self.store, &row, found))
+        row.map_or(Ok(Vec::new()), |row| {
+            changed_rows(&self.record, &row, found)
+        })
     }
 
     /// Whether the trace was handed on under the consent that its envelope names: an export of it is on

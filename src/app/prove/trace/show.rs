@@ -8,6 +8,7 @@ use super::export::{build, changed_rows};
 use super::select::outcome_of;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::show::RecordCheck;
 
 /// A trace that was built to be looked at.
 pub struct ShownTrace {
@@ -35,7 +36,7 @@ pub fn show(home: &Home, id: &str, request: TraceRequest) -> Result<ShownTrace, 
     };
     let (mapping, built) = build(&turn, request).map_err(|unmade| unmade.of(&short))?;
     Ok(ShownTrace {
-        changed: changed_rows(&store, &row, &turn)?,
+        changed: changed_rows(&RecordCheck::new(&store)?, &row, &turn)?,
         short,
         request,
         mapping,
