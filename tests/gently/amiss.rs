@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use rusqlite::Connection;
 
-use crate::model_server::{Behaviour, ModelServer};
+use crate::model_server::Behaviour;
+use crate::opening::served;
 use crate::person::{Person, Ran};
 use crate::tamper_rows::{edit, home};
 
@@ -75,13 +76,7 @@ fn a_tree_head_that_was_taken_away_is_signed_again_by_a_rebuild_alone() {
 
 #[test]
 fn a_question_whose_process_was_killed_is_told_alike_and_with_its_cure() {
-    let server = ModelServer::start(Behaviour::NeverBegins);
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/x"),
-        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, server) = served(Behaviour::NeverBegins);
     person.gently(&["init"]).exits(0);
     let mut asking = person.command(&["ask", "Who is killed?"]);
     let asking = asking.stdout(Stdio::null()).stderr(Stdio::null()).spawn();

@@ -20,7 +20,7 @@ use crate::model_server::Behaviour;
 use crate::opening::served;
 use crate::person::Person;
 use crate::tamper_rows::edit;
-use crate::trace_rig::{answers, export, exported, named};
+use crate::trace_rig::{answers, consents, export, exported, named};
 
 /// What an enemy does to what is signed.
 type Change = fn(&mut EnvelopeHead, &mut UnsignedTrace);
@@ -84,9 +84,7 @@ fn changed_rows_are_not_exported_and_not_the_same() {
     ] {
         let (person, _server) = served(Behaviour::Good);
         person.ask("Anything?");
-        person
-            .gently(&["consent", "give", "--purpose", "a study", "--past"])
-            .exits(0);
+        consents(&person, &["--past"]);
         let before = exported(&person, "before.json", &["last", "--level", "full_traces"]);
         let lines = person.log().len();
         edit(&person, statement);
@@ -140,16 +138,7 @@ fn changed_consents_cover_nothing() {
 fn invented_consents_cover_nothing() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("Anything?");
-    person
-        .gently(&[
-            "consent",
-            "give",
-            "--purpose",
-            "a study",
-            "--exchange",
-            "last",
-        ])
-        .exits(0);
+    consents(&person, &["--exchange", "last"]);
     let file = exported(&person, "one.json", &["last", "--level", "full_traces"]);
     person.ask("Something else?");
     // Of an id of its own, on a line that is free.
@@ -279,9 +268,7 @@ fn another_key_is_refused_at_home() {
 fn an_invented_trace_of_an_erased_exchange_is_not_the_same() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("Anything?");
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     let file = exported(&person, "full.json", &["last", "--level", "full_traces"]);
     person.gently(&["erase", "last", "--yes"]).exits(0);
     let key = own_key(&person);
@@ -306,32 +293,14 @@ fn an_invented_trace_of_an_erased_exchange_is_not_the_same() {
 fn a_trace_that_nobody_exported_has_no_consent() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("One?");
-    person
-        .gently(&[
-            "consent",
-            "give",
-            "--purpose",
-            "a study",
-            "--exchange",
-            "last",
-        ])
-        .exits(0);
+    consents(&person, &["--exchange", "last"]);
     let file = exported(&person, "full.json", &["last", "--level", "full_traces"]);
     let (_, told) = answers(&person, file.to_str().unwrap(), &[]);
     assert_eq!(told[0]["consent"], "yes");
     person.gently(&["consent", "withdraw", "1"]).exits(0);
     let (_, told) = answers(&person, file.to_str().unwrap(), &[]);
     assert_eq!(told[0]["consent"], "yes");
-    person
-        .gently(&[
-            "consent",
-            "give",
-            "--purpose",
-            "another",
-            "--exchange",
-            "last",
-        ])
-        .exits(0);
+    consents(&person, &["--exchange", "last"]);
     let forged = sealed(&person, &file, &own_key(&person), |head, _| {
         head.consent = Some("consent:000002".to_owned());
     });
@@ -365,9 +334,7 @@ fn a_prompt_shows_nobody_who_did_not_consent() {
     person
         .gently(&["ask", "--conversation", &conversation, "Mine again?"])
         .exits(0);
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     let full = ["last", "--level", "full_traces"];
     let (file, ran) = export(&person, "full.json", &full);
     let ran = ran.exits(1);
@@ -375,9 +342,7 @@ fn a_prompt_shows_nobody_who_did_not_consent() {
     assert!(ran.err.contains("another auth key"), "{}", ran.err);
     assert!(!file.exists());
     person.set("GENTLY_AUTH_KEY", bobs.trim());
-    person
-        .gently(&["consent", "give", "--purpose", "the same", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     person.set("GENTLY_AUTH_KEY", mine.trim());
     let file = exported(&person, "full.json", &full);
     let (code, told) = answers(&person, file.to_str().unwrap(), &[]);
@@ -406,17 +371,7 @@ fn a_title_names_a_conversation() {
     let args = ["--conversation", "Lisbon", "--level", "full_traces"];
     let (_, ran) = export(&person, "titled.json", &args);
     ran.exits(1);
-    person
-        .gently(&[
-            "consent",
-            "give",
-            "--purpose",
-            "a study",
-            "--conversation",
-            "Lisbon",
-            "--past",
-        ])
-        .exits(0);
+    consents(&person, &["--conversation", "Lisbon", "--past"]);
     let file = exported(&person, "titled.json", &args);
     let stranger = Person::new();
     let told = stranger
@@ -431,9 +386,7 @@ fn a_title_names_a_conversation() {
 async fn what_is_erased_meanwhile_is_not_recorded_as_exported() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("Anything?");
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     let (home, _) = home_at(&person.at("")).unwrap();
     let opened = OpenHome::open(home).unwrap();
     let key = opened.authorize().await.unwrap();
@@ -464,9 +417,7 @@ async fn what_is_erased_meanwhile_is_not_recorded_as_exported() {
 fn what_was_handed_on_is_said() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("Anything?");
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     exported(&person, "generic.json", &["last", "--level", "generic"]);
     exported(&person, "full.json", &["last", "--level", "full_traces"]);
     person

@@ -43,6 +43,14 @@ pub fn turns() -> (Person, ModelServer) {
     (person, server)
 }
 
+/// Gives a consent to what these flags say.
+#[track_caller]
+pub fn consents(person: &Person, flags: &[&str]) {
+    let mut words = vec!["consent", "give", "--purpose", "a study"];
+    words.extend(flags);
+    person.gently(&words).exits(0);
+}
+
 /// Exports into a file of that name in the person's folder.
 pub fn export(person: &Person, name: &str, args: &[&str]) -> (PathBuf, Ran) {
     let file = person.dir.path().join(name);

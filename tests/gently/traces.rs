@@ -11,7 +11,7 @@ use crate::model_server::Behaviour;
 use crate::opening::served;
 use crate::person::{Person, run};
 use crate::trace_rig::{
-    ANSWER, CLAIM, FACT, QUESTION, SYSTEM, answers, export, exported, fours, named, turns,
+    ANSWER, CLAIM, FACT, QUESTION, SYSTEM, answers, consents, export, exported, fours, named, turns,
 };
 
 /// The eight questions.
@@ -359,9 +359,7 @@ fn no_four_words_of_a_text_leave_without_a_consent() {
     assert!(ran.err.contains("covers 4 of 4"), "{}", ran.err);
     assert!(!file.exists());
     assert_eq!(exports_on_record(&person), before);
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     let file = exported(&person, "full.jsonl", &all);
     assert_eq!(told(&file), [true, true, true, true, false]);
     let (code, answers_of) = answers(&person, file.to_str().unwrap(), &[]);
@@ -865,9 +863,7 @@ fn a_home_that_keeps_no_texts_has_traces_and_shows_none() {
 fn an_erased_turn_keeps_its_trace_without_texts() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("What is the capital of France?");
-    person
-        .gently(&["consent", "give", "--purpose", "a study", "--past"])
-        .exits(0);
+    consents(&person, &["--past"]);
     let full = exported(&person, "full.json", &["last", "--level", "full_traces"]);
     let generic = exported(&person, "generic.json", &["last", "--level", "generic"]);
     person.gently(&["erase", "last", "--yes"]).exits(0);
