@@ -455,7 +455,11 @@ fn headline(outcome: TracesOutcome, checked: &[CheckedTrace]) -> String {
                 true => String::new(),
                 false => format!("; not checked: {}", open.join(", ")),
             };
-            format!("{} {all}: nothing in it was changed{rest}\n", mark("yes"))
+            let them = if checked.len() == 1 { "it" } else { "them" };
+            format!(
+                "{} {all}: nothing in {them} was changed{rest}\n",
+                mark("yes")
+            )
         }
     }
 }

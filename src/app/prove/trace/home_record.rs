@@ -144,12 +144,10 @@ impl<'a> HomeRecord<'a> {
 
     /// Whether the commitment of an envelope that is as it is on record is that of its exchange here.
     pub fn has_committed(&self, head: &EnvelopeHead) -> bool {
-        let found = self.find(head.exchange, TraceLevel::Generic);
-        let recorded = found.ok().and_then(|found| found.recorded);
-        recorded.is_some_and(|recorded| {
-            head.committed
-                .is_some_and(|said| said.value == recorded.commitment)
-        })
+        let row = self.store.exchange(head.exchange).ok().flatten();
+        let measured = row.and_then(|row| self.store.measures(&row).ok().flatten());
+        let said = head.committed.map(|committed| committed.value);
+        measured.is_some_and(|measured| said == Some(measured.trace_commitment))
     }
 
     /// *On record* and *same* of an envelope.
