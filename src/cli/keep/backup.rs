@@ -66,7 +66,8 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     say("nothing is written here before you say what was published after this backup; one of:");
     let home = before_commands(&restored.root);
     if !home.is_empty() {
-        say(&format!("  export {home}    first, for all that follows"));
+        say("  first, for all that follows:");
+        say(&format!("  export {home}"));
     }
     say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
     say("  gently audit adopt --nothing-newer   nothing was published since");
