@@ -169,6 +169,8 @@ pub enum IdKind {
     Conversation,
     /// A fact.
     Fact,
+    /// A correction.
+    Correction,
     /// A note.
     Note,
     /// A decision of a person.
@@ -217,7 +219,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 14] = {
+const ID_KINDS: [IdKindRow; 15] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -230,6 +232,7 @@ const ID_KINDS: [IdKindRow; 14] = {
             "gently conversation show",
         ),
         id_kind(Fact, "fact", "a fact", SHOW),
+        id_kind(Correction, "correction", "a correction", SHOW),
         id_kind(Note, "note", "a note", SHOW),
         id_kind(Decision, "decision", "a decision", SHOW),
         id_kind(Intent, "intent", "an intent", SHOW),

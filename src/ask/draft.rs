@@ -305,7 +305,14 @@ impl<'a> ReferredQuestion<'a> {
             declared,
             ..
         } = self.input;
-        let recalled = recall(store, kernel, text, &self.referred, declared.deep)?;
+        let recalled = recall(
+            store,
+            kernel,
+            text,
+            &self.referred,
+            declared.deep,
+            self.input.now,
+        )?;
         let compiled = compile(&Inputs {
             session_id: self.input.session,
             user_input: text,

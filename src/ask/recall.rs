@@ -86,22 +86,23 @@ pub fn recall(
     text: &Clean,
     referred: &ResolvedRefs,
     deep: bool,
+    now: Seconds,
 ) -> Result<RecallResult, StoreError> {
     let question = words(text.as_str());
     let rings = kernel.rules().rings;
     let mut found = Vec::new();
     for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
-        found.extend(text.map(|text| candidate(item, text, 0)));
+        found.extend(text.map(|text| candidate(item, text, 0, now)));
     }
     for (item, text, relevance) in
         store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)?
     {
-        found.push(candidate(item, text, relevance));
+        found.push(candidate(item, text, relevance, now));
     }
     let thread = referred.context.thread();
     let open = store.drift_about(thread, &question, MOST_DRIFT)?;
     found.extend(open_questions(open, thread)?);
-    let rivals = rivals(store, &found)?;
+    let rivals = rivals(store, &found, now)?;
     let mut turns = Turns::of(store);
     let mut history = Vec::new();
     let (declared, mut kept) = (referred.turns.clone(), referred.kept.clone());
@@ -131,7 +132,9 @@ fn most(cap: u64) -> u32 {
     u32::try_from(cap.saturating_add(OVER).min(MOST)).unwrap_or(u32::MAX)
 }
 
-fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
+/// What an item is as it could be put before a model at a moment.
+fn candidate(item: Item, text: String, relevance: u64, now: Seconds) -> Candidate {
+    let observed_at = item.observed_at.unwrap_or(Seconds::ZERO);
     let (class, confidence) = match item.kind {
         ItemKind::Fact => (
             CandidateClass::Fact,
@@ -140,6 +143,10 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
         ItemKind::Note => (CandidateClass::Note, Confidence::Low),
         ItemKind::Decision => (CandidateClass::Decision, Confidence::High),
         ItemKind::Intent => (CandidateClass::Intent, Confidence::High),
+        ItemKind::Correction => (
+            CandidateClass::Correction,
+            Confidence::left(item.confidence_left(now)),
+        ),
     };
     Candidate {
         id: item.id,
@@ -147,7 +154,7 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
         text,
         subject: item.subject,
         source: item.source,
-        observed_at: item.observed_at.unwrap_or(Seconds::ZERO),
+        observed_at,
         confidence,
         counts: item.state.is_in_force(),
         phase: item.phase,
@@ -206,7 +213,11 @@ fn open_item(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
 }
 
 /// What else is in force on the subjects of what was found.
-fn rivals(store: &ReadStore, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
+fn rivals(
+    store: &ReadStore,
+    found: &[Candidate],
+    now: Seconds,
+) -> Result<Vec<Candidate>, StoreError> {
     let mut rivals: Vec<Candidate> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for subject in found
@@ -220,7 +231,7 @@ fn rivals(store: &ReadStore, found: &[Candidate]) -> Result<Vec<Candidate>, Stor
         seen.push(subject);
         for (item, text) in store.items_on(subject, MOST_RIVALS)? {
             if found.iter().all(|known| known.id != item.id) {
-                rivals.push(candidate(item, text, 0));
+                rivals.push(candidate(item, text, 0, now));
             }
         }
     }

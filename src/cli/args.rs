@@ -30,6 +30,7 @@ use super::prove::trace::TraceCommand;
 use super::prove::witness::WitnessCommand;
 use super::remember::conflict::ConflictCommand;
 use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
+use super::remember::correction::CorrectionCommand;
 use super::remember::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::remember::project::ProjectCommand;
 use super::screen::confirm::ConfirmArgs;
@@ -85,6 +86,9 @@ pub enum Command {
     /// Facts that may be put before a model, once a person ratified them
     #[command(subcommand)]
     Fact(FactCommand),
+    /// What is right in the place of what a model said; it fades with time
+    #[command(subcommand)]
+    Correction(CorrectionCommand),
     /// Notes for the questions to come
     #[command(subcommand)]
     Note(NoteCommand),

@@ -61,7 +61,14 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Remember",
-        &["fact", "note", "decision", "intent", "conflict"],
+        &[
+            "fact",
+            "correction",
+            "note",
+            "decision",
+            "intent",
+            "conflict",
+        ],
     ),
     (
         "Prove",

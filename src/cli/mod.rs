@@ -29,7 +29,7 @@ use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase};
 use look::{action, conversation, drift, log, search, session, show, stats, thread};
 use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
-use remember::{conflict, context, items, project};
+use remember::{conflict, context, correction, items, project};
 use screen::{ScreenFilter, pager, passphrase};
 use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
 
@@ -142,6 +142,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => config::run(&command, json).await,
         Command::Fact(command) => items::fact(command, json).await,
+        Command::Correction(command) => correction::run(command, json).await,
         Command::Note(command) => items::note(command, json).await,
         Command::Decision(command) => items::decision(command, json).await,
         Command::Intent(command) => items::intent(command, json).await,

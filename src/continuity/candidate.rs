@@ -4,7 +4,8 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::prompt::PriorTurn;
+use crate::record::ledger::correction::{HIGH, MEDIUM};
+use crate::record::ledger::prompt::{CORRECTION, PriorTurn};
 use crate::record::time::Seconds;
 
 /// What a candidate is.
@@ -20,6 +21,8 @@ pub enum CandidateClass {
     Intent,
     /// An open DriftWatch event.
     Drift,
+    /// What is right in the place of what was said.
+    Correction,
 }
 
 impl CandidateClass {
@@ -31,13 +34,16 @@ impl CandidateClass {
             CandidateClass::Decision => "decision",
             CandidateClass::Intent => "intent",
             CandidateClass::Drift => "driftwatch",
+            CandidateClass::Correction => CORRECTION,
         }
     }
 }
 
-/// How sure whoever recorded a fact is of it.
+/// How sure whoever recorded a fact is of it, or what is left of that of a correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
+    /// Of a correction: too little is left of it.
+    Faded,
     /// The person is not sure of it.
     Low,
     /// The person is fairly sure of it.
@@ -50,13 +56,23 @@ impl Confidence {
     /// The spelling in documents.
     pub const fn name(self) -> &'static str {
         match self {
+            Confidence::Faded => "faded",
             Confidence::Low => "low",
             Confidence::Medium => "medium",
             Confidence::High => "high",
         }
     }
 
-    /// Reads it; what is no confidence is the lowest.
+    /// By what is left of a correction's, in thousandths.
+    pub const fn left(milli: u16) -> Confidence {
+        match milli {
+            HIGH.. => Confidence::High,
+            MEDIUM.. => Confidence::Medium,
+            _ => Confidence::Faded,
+        }
+    }
+
+    /// Reads that of a fact; what is no confidence is the lowest.
     pub fn read(text: Option<&str>) -> Confidence {
         match text {
             Some("high") => Confidence::High,
@@ -81,7 +97,7 @@ pub struct Candidate {
     pub source: Option<String>,
     /// When it was observed.
     pub observed_at: Seconds,
-    /// Of a fact; what a person decided or declared is certain to be so.
+    /// Of a fact or correction; what a person decided or declared is certain to be so.
     pub confidence: Confidence,
     /// Whether it counts: a fact that nobody ratified does not.
     pub counts: bool,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::record::ledger::bundle::OpenItem;
+use crate::record::ledger::correction::correction_parts;
 use crate::record::ledger::item::same_claim;
+use crate::record::ledger::prompt::CORRECTION;
 
 use super::candidate::Candidate;
 
@@ -36,6 +38,14 @@ impl Dispute {
     }
 }
 
+/// What an item claims: of a correction its text without what it rejects.
+pub fn claim_of<'a>(id: &str, text: &'a str) -> &'a str {
+    match id.split_once(':') {
+        Some((CORRECTION, _)) => correction_parts(text).0,
+        _ => text,
+    }
+}
+
 /// The ids of a list of texts on one subject if they don't all say the same; all of them, since
 /// none is preferred.
 pub fn disagreeing<'a>(texts: &[(&'a str, &str)]) -> Vec<&'a str> {
@@ -54,10 +64,11 @@ pub fn disputes(candidates: &[&Candidate]) -> Vec<Dispute> {
     let mut by_subject: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for candidate in candidates.iter().filter(|candidate| candidate.counts) {
         if let Some(subject) = &candidate.subject {
+            let claim = claim_of(&candidate.id, &candidate.text);
             by_subject
                 .entry(subject)
                 .or_default()
-                .push((&candidate.id, &candidate.text));
+                .push((&candidate.id, claim));
         }
     }
     by_subject

@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::redact;
 
-use super::candidate::{Candidate, TurnCandidate};
+use super::candidate::{Candidate, Confidence, TurnCandidate};
 
 /// Why something was kept out. The codes stand in `exclusions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum ExclusionReason {
     EvidenceBlob,
     /// A fact that nobody ratified.
     Unratified,
+    /// A correction of whose confidence less than half is left.
+    Faded,
     /// Its text is erased.
     Erased,
     /// Its text was never kept.
@@ -49,6 +51,7 @@ impl ExclusionReason {
             ExclusionReason::Sensitive => "sensitive",
             ExclusionReason::EvidenceBlob => "evidence_blob_disallowed",
             ExclusionReason::Unratified => "unratified",
+            ExclusionReason::Faded => "faded",
             ExclusionReason::Erased => "erased",
             ExclusionReason::NotKept => "not_kept",
             ExclusionReason::Unanswered => "unanswered",
@@ -66,6 +69,7 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<ExclusionReason> {
         phase,
         tier,
         counts,
+        confidence,
         ..
     } = candidate;
     if !is_sourced(&candidate.id, source.as_deref()) {
@@ -73,6 +77,9 @@ pub fn gate(kernel: &Kernel, candidate: &Candidate) -> Option<ExclusionReason> {
     }
     if !counts {
         return Some(ExclusionReason::Unratified);
+    }
+    if *confidence == Confidence::Faded {
+        return Some(ExclusionReason::Faded);
     }
     if !is_compatible(kernel, phase.as_deref(), *tier) {
         return Some(ExclusionReason::AuthorityIncompatible);
@@ -229,7 +236,7 @@ fn is_encoded(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::continuity::candidate::{CandidateClass, Confidence};
+    use crate::continuity::candidate::CandidateClass;
     use crate::record::hash::Hash32;
     use crate::record::time::Seconds;
 

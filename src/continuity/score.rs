@@ -143,18 +143,22 @@ pub fn recency(age: u64) -> u64 {
 /// a mere note.
 pub fn authority(class: CandidateClass, confidence: Confidence) -> u64 {
     match (class, confidence) {
-        (CandidateClass::Intent, _) | (CandidateClass::Fact, Confidence::High) => 100,
+        (CandidateClass::Intent, _)
+        | (CandidateClass::Fact | CandidateClass::Correction, Confidence::High) => 100,
         (CandidateClass::Decision, _) => 90,
-        (CandidateClass::Fact, Confidence::Medium) => 70,
+        (CandidateClass::Fact | CandidateClass::Correction, Confidence::Medium) => 70,
         (CandidateClass::Drift, _) => 60,
-        (CandidateClass::Fact, Confidence::Low) => 40,
+        (
+            CandidateClass::Fact | CandidateClass::Correction,
+            Confidence::Low | Confidence::Faded,
+        ) => 40,
         (CandidateClass::Note, _) => 30,
     }
 }
 
 /// Doubt, age and dispute.
 pub fn risk(confidence: Confidence, age: u64, disputed: bool) -> u64 {
-    let doubt = if confidence == Confidence::Low { 30 } else { 0 };
+    let doubt = if confidence <= Confidence::Low { 30 } else { 0 };
     let old = if age > YEAR { 10 } else { 0 };
     doubt + old + if disputed { 60 } else { 0 }
 }

@@ -171,7 +171,10 @@ fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
     } = one.candidate;
     let group = match class {
         CandidateClass::Intent => 0,
-        CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => 1,
+        CandidateClass::Fact
+        | CandidateClass::Note
+        | CandidateClass::Decision
+        | CandidateClass::Correction => 1,
         CandidateClass::Drift => 2,
     };
     (group, Reverse((one.parts.total(), *observed_at, id)))
@@ -265,9 +268,10 @@ impl Selection {
         match candidate.class {
             CandidateClass::Intent => self.intent.push(intent(candidate)),
             CandidateClass::Drift => self.open_items.push(open_item(candidate)),
-            CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => {
-                self.facts.push(fact(candidate))
-            }
+            CandidateClass::Fact
+            | CandidateClass::Note
+            | CandidateClass::Decision
+            | CandidateClass::Correction => self.facts.push(fact(candidate)),
         }
         self.refs.push(ArtifactRef {
             artifact_type: candidate.class.artifact_type().to_owned(),

@@ -13,6 +13,8 @@ pub enum ReplyRule {
     UnknownArtifact,
     /// It gives a figure of this machine that no value comes to.
     ContradictsSight,
+    /// It says what a correction that it was shown rejects.
+    RejectedClaim,
     /// It states something of this machine that has no source.
     Unsourced,
     /// It states something else that has no source.
@@ -41,10 +43,11 @@ pub enum ReplyRule {
 
 impl ReplyRule {
     /// All of them.
-    pub const ALL: [ReplyRule; 15] = [
+    pub const ALL: [ReplyRule; 16] = [
         ReplyRule::ClaimedSideEffect,
         ReplyRule::UnknownArtifact,
         ReplyRule::ContradictsSight,
+        ReplyRule::RejectedClaim,
         ReplyRule::Unsourced,
         ReplyRule::GeneralUnsourced,
         ReplyRule::SightWithoutValues,
@@ -65,6 +68,7 @@ impl ReplyRule {
             ReplyRule::ClaimedSideEffect => "claimed_side_effect",
             ReplyRule::UnknownArtifact => "unknown_artifact",
             ReplyRule::ContradictsSight => "contradicts_sight",
+            ReplyRule::RejectedClaim => "rejected_claim",
             ReplyRule::Unsourced => "unsourced",
             ReplyRule::GeneralUnsourced => "general_unsourced",
             ReplyRule::SightWithoutValues => "sight_without_values",
@@ -86,6 +90,7 @@ impl ReplyRule {
             ReplyRule::ClaimedSideEffect => DriftClass::Authority,
             ReplyRule::UnknownArtifact
             | ReplyRule::ContradictsSight
+            | ReplyRule::RejectedClaim
             | ReplyRule::Unsourced
             | ReplyRule::GeneralUnsourced => DriftClass::Evidence,
             ReplyRule::SightWithoutValues

@@ -25,10 +25,16 @@ pub enum ArtifactFilter<'a> {
     ActionsOf(Uuid),
 }
 
+/// What the item of an artifact `a` says; of a correction with what it rejects, as
+/// [`correction_text`](crate::record::ledger::correction::correction_text) has it. Null once erased.
+pub(super) const ITEM_TEXT: &str = "json_extract(a.document, '$.content.text') ||
+    CASE WHEN json_extract(a.document, '$.content.rejected') <> ''
+         THEN ' (not: ' || json_extract(a.document, '$.content.rejected') || ')' ELSE '' END";
+
 /// Items with their texts, where `rest` holds; none of an erased one.
 fn with_text(rest: &str) -> String {
     format!(
-        "SELECT {}, json_extract(a.document, '$.content.text')
+        "SELECT {}, {ITEM_TEXT}
            FROM continuity_item i JOIN artifact a ON a.line = i.line WHERE {rest}",
         Item::columns_of("i")
     )
@@ -141,8 +147,8 @@ impl ReadStore {
 
     /// The text of the item of a line; none once erased.
     pub fn item_text(&self, line: u64) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT json_extract(document, '$.content.text') FROM artifact WHERE line = ?1";
-        let text: Option<Option<String>> = self.one("read an item's text", sql, values![line])?;
+        let sql = format!("SELECT {ITEM_TEXT} FROM artifact a WHERE a.line = ?1");
+        let text: Option<Option<String>> = self.one("read an item's text", &sql, values![line])?;
         Ok(text.flatten())
     }
 
@@ -221,7 +227,8 @@ impl WriteStore {
         self.driver.forget_text(SearchIndex::Items, line)?;
         for sql in [
             "UPDATE continuity_item SET state = 'erased', state_line = line, subject = NULL, source = NULL,
-               observed_at = NULL, confidence = NULL, phase = NULL, tier = NULL, session = NULL WHERE line = ?1",
+               observed_at = NULL, confidence = NULL, confidence_milli = NULL, decay = NULL, domain = NULL, phase = NULL,
+               tier = NULL, session = NULL WHERE line = ?1",
             "UPDATE artifact SET document = NULL, salt = NULL WHERE line = ?1",
             "UPDATE thread SET name = NULL
               WHERE thread_id IN (SELECT id FROM artifact WHERE line = ?1 AND kind = 'thread')",

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::record::ledger::item::Item;
 
 use super::access::ReadStore;
+use super::artifacts::ITEM_TEXT;
 use super::driver::{SearchIndex, SearchQuery};
 use super::exchanges::OPEN_DRIFT;
 use super::table::{Bind, Row, row, values};
@@ -126,7 +127,7 @@ impl ReadStore {
             ", best (line, score) AS MATERIALIZED (
                SELECT * FROM ({best} ('ratified', 'declared') ORDER BY hit.score, i.line DESC LIMIT ?2)
                UNION ALL SELECT * FROM ({best} ('proposed') ORDER BY hit.score, i.line DESC LIMIT ?3))
-             SELECT {}, json_extract(a.document, '$.content.text'), best.score
+             SELECT {}, {ITEM_TEXT}, best.score
                FROM best JOIN continuity_item i ON i.line = best.line JOIN artifact a ON a.line = i.line
               ORDER BY best.score, i.line DESC",
             Item::columns_of("i")

@@ -14,6 +14,7 @@ use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::conversation::{
     ConversationRow, ConversationState, ProjectRow, ProjectState,
 };
+use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{QuestionDoor, TraceSection, TurnMeasures};
@@ -978,6 +979,9 @@ stored! {
         source: Option<String> = "source",
         observed_at: Option<Seconds> = "observed_at",
         confidence: Option<String> = "confidence",
+        confidence_milli: Option<u16> = "confidence_milli",
+        decay: Option<DecayClass> = "decay",
+        domain: Option<String> = "domain",
         phase: Option<String> = "phase",
         tier: Option<u8> = "tier",
         session: Option<Hash32> = "session",

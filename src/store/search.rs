@@ -17,6 +17,7 @@ use crate::record::time::Seconds;
 
 use super::StoreError;
 use super::access::ReadStore;
+use super::artifacts::ITEM_TEXT;
 use super::driver::{
     IndexMatch, SearchIndex, SearchTerm, SqlValue, TextCheck, TextQuery, TextSpan,
 };
@@ -602,7 +603,7 @@ fn fitting<'a>(
 /// The items that fit, along the index.
 fn items(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
     format!(
-        "SELECT i.line, i.id, i.kind, json_extract(a.document, '$.content.text'), json_extract(a.document, '$.content.subject') FROM {table}
+        "SELECT i.line, i.id, i.kind, {ITEM_TEXT}, json_extract(a.document, '$.content.subject') FROM {table}
            CROSS JOIN continuity_item i ON i.line = {table}.rowid CROSS JOIN artifact a ON a.line = i.line
           WHERE {holds} AND {table}.rowid >= ?2 AND {table}.rowid < ?3 AND a.document IS NOT NULL
           ORDER BY {table}.rowid DESC"

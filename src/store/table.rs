@@ -26,6 +26,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::conversation::{ConversationState, ProjectState};
+use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -459,7 +460,7 @@ macro_rules! counts {
         }
     )*};
 }
-counts!(u8 u32 u64);
+counts!(u8 u16 u32 u64);
 
 impl Bind for Seconds {
     fn value(&self) -> SqlValue<'_> {
@@ -528,6 +529,7 @@ words! {
         of [AuthorityState::Ok, AuthorityState::Insufficient, AuthorityState::Blocked],
     CommitKind: "a kind of commit" of CommitKind::ALL,
     ConversationState: "open or archived" of ConversationState::ALL,
+    DecayClass: "A, B, C or D" of DecayClass::ALL,
     EventKind: "INTENT, DECISION or EXECUTION"
         of [EventKind::Intent, EventKind::Decision, EventKind::Execution],
     ExchangeOutcome: "answered, failed or denied"

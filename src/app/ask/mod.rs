@@ -31,6 +31,7 @@ use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
+use crate::record::ledger::short_name::short_name;
 use crate::recorder::TurnIds;
 use crate::session;
 use crate::store::ReadStore;
@@ -44,9 +45,11 @@ use super::look::conversation::{
 use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::redacted::clean;
+use super::remember::correction::{self, CorrectionInput};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
+use chat::last_exchange;
 use denial::{fault_words, refusal_words};
 use model_choice::{
     AUTO, CallOptions, another_of, choose, choose_in, first_of_ollama, instead_of, key, set_server,
@@ -193,6 +196,8 @@ pub async fn prepare<'a>(
         no_refs: request.context.no_refs || client.is_some(),
         ..request.context.clone()
     };
+    let last = position.thread.map(|thread| last_exchange(store, thread));
+    put_right(opened, &request.text, last.transpose()?.flatten(), notice).await?;
     let project = project::joined_by_new(store, &opened.config, notice)?;
     let told = match position.thread {
         Some(thread) => is_archived(store, thread)?,
@@ -219,6 +224,37 @@ pub async fn prepare<'a>(
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// How a question begins that corrects the turn before it.
+const CORRECTS: &str = "correction:";
+
+/// Puts a question that begins with `correction:` on record as one about the turn before, so that it is
+/// asked with it.
+async fn put_right(
+    opened: &OpenHome,
+    text: &str,
+    last: Option<String>,
+    notice: &dyn Fn(&str),
+) -> Result<(), OpenHomeError> {
+    let head = text.trim_start();
+    let begins = head.get(..CORRECTS.len());
+    if !begins.is_some_and(|begins| begins.eq_ignore_ascii_case(CORRECTS)) {
+        return Ok(());
+    }
+    let said = CorrectionInput {
+        about: last,
+        ..CorrectionInput::of(&head[CORRECTS.len()..])
+    };
+    let made = correction::add(opened, &said).await?;
+    let id = short_name(&made.recorded.document.id);
+    notice(&match &said.about {
+        Some(about) => format!(
+            "{id} is on record, about {about}; to take it back: gently correction retire {id}"
+        ),
+        None => format!("{id} is on record; to take it back: gently correction retire {id}"),
+    });
+    Ok(())
 }
 
 /// The question's text, and what a client brought beside it; or why nobody is asked.

@@ -214,7 +214,7 @@ mod tests {
     use crate::govern::drift::DriftClass;
 
     /// Summaries as the validator writes them, at least one for each rule.
-    const SUMMARIES: [(ReplyRule, &str, &str); 18] = [
+    const SUMMARIES: [(ReplyRule, &str, &str); 19] = [
         (
             ReplyRule::ClaimedSideEffect,
             "claimed_side_effect count=1 sentences=0",
@@ -229,6 +229,11 @@ mod tests {
             ReplyRule::ContradictsSight,
             "contradicts_sight count=1 sentences=0",
             "The answer gives a figure that was not measured here (\"I restarted it\").",
+        ),
+        (
+            ReplyRule::RejectedClaim,
+            "rejected_claim count=1 sentences=0",
+            "The answer says what a correction on record rejects (\"I restarted it\").",
         ),
         (
             ReplyRule::Unsourced,

@@ -315,6 +315,13 @@ impl OpenHome {
     }
 }
 
+impl OpenHome {
+    /// Whether texts are kept, as configured.
+    pub fn keeps_text(&self) -> bool {
+        content_policy(&self.config).keeps_text()
+    }
+}
+
 /// What is kept of texts, as configured.
 fn content_policy(config: &Config) -> ContentPolicy {
     match config.store.content() {

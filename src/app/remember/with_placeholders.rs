@@ -5,7 +5,7 @@ use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::govern::sanitize::Placeholders;
 use crate::record::hash::Hash32;
 use crate::recorder::{NewArtifact, RecordedArtifact, RecorderError, always};
-use crate::store::SessionRow;
+use crate::store::{ReadStore, SessionRow};
 
 use super::items::newest_session;
 
@@ -23,6 +23,26 @@ pub async fn record_with_placeholders<T>(
         Option<&SessionRow>,
     ) -> Result<(NewArtifact, T), OpenHomeError>,
 ) -> Result<(RecordedArtifact, T), OpenHomeError> {
+    let (recorded, kept) = record_all_with_placeholders(opened, key, always, |numbers, session| {
+        let (new, kept) = make(numbers, session)?;
+        Ok((vec![new], kept))
+    })
+    .await?;
+    let one = recorded.into_iter().next();
+    Ok((one.expect("one was given to be recorded"), kept))
+}
+
+/// The same of several artifacts, all or none, where `allowed` says nothing against it under the
+/// writer's lock.
+pub async fn record_all_with_placeholders<T>(
+    opened: &OpenHome,
+    key: Hash32,
+    allowed: impl Fn(&ReadStore) -> Result<Option<String>, RecorderError> + Clone + Send + 'static,
+    mut make: impl FnMut(
+        &mut Placeholders,
+        Option<&SessionRow>,
+    ) -> Result<(Vec<NewArtifact>, T), OpenHomeError>,
+) -> Result<(Vec<RecordedArtifact>, T), OpenHomeError> {
     let mut attempt = 1;
     loop {
         let session = newest_session(opened, key)?;
@@ -31,16 +51,9 @@ pub async fn record_with_placeholders<T>(
             None => Placeholders::new([0; 32]),
         };
         let (new, kept) = make(&mut numbers, session.as_ref())?;
-        let recording = match session {
-            Some(session) => {
-                let recorder = &opened.recorder;
-                recorder
-                    .artifact_with_placeholders(new, session.uuid, numbers)
-                    .await
-            }
-            None => opened.recorder.artifact(new, always).await,
-        };
-        match recording {
+        let numbers = session.map(|session| (session.uuid, numbers));
+        let recorder = &opened.recorder;
+        match recorder.artifacts(new, numbers, allowed.clone()).await {
             Err(RecorderError::PlaceholdersChanged) if attempt < ATTEMPTS => attempt += 1,
             recorded => return Ok((recorded?, kept)),
         }

@@ -429,6 +429,61 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("gently fact list --all", "those that count no more, too")],
     ),
     (
+        "correction",
+        &[
+            (
+                "gently correction add \"We close at six.\" --not \"We close at five.\"",
+                "say what is right",
+            ),
+            ("gently correction list", "with what is left of each"),
+        ],
+    ),
+    (
+        "correction add",
+        &[
+            (
+                "gently correction add \"We close at six.\" --about last",
+                "what was wrong in an answer",
+            ),
+            (
+                "gently correction add \"Rust 1.90 is out.\" --decay D",
+                "one that fades in months",
+            ),
+            (
+                "gently correction add \"Closed on Monday.\" --replaces fact-2",
+                "in the place of a fact",
+            ),
+        ],
+    ),
+    (
+        "correction ratify",
+        &[(
+            "gently correction ratify correction-3",
+            "from now on it counts",
+        )],
+    ),
+    (
+        "correction retire",
+        &[(
+            "gently correction retire correction-3 --reason \"new law\"",
+            "it counts no more",
+        )],
+    ),
+    (
+        "correction list",
+        &[(
+            "gently correction list --all",
+            "those that count no more, too",
+        )],
+    ),
+    (
+        "correction import",
+        &[(
+            "gently correction import pairs.jsonl",
+            "propose all of a file",
+        )],
+    ),
+    (
         "note",
         &[
             ("gently note add \"Ana prefers short answers.\"", "keep one"),

@@ -79,8 +79,9 @@ const OTHER_NAMES: [(&str, &str); 9] = [
 ];
 
 /// Groups whose commands people leave out, with the one that takes a text.
-const TAKE_A_TEXT: [(&str, &str); 4] = [
+const TAKE_A_TEXT: [(&str, &str); 5] = [
     ("fact", "add"),
+    ("correction", "add"),
     ("note", "add"),
     ("decision", "add"),
     ("intent", "set"),

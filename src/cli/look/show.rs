@@ -18,7 +18,7 @@ use crate::view::look::exchange::ExchangeView;
 use super::{action, conversation, drift};
 use crate::cli::args::{ActionCommand, ShowArgs};
 use crate::cli::remember::context::parts;
-use crate::cli::remember::{items, project};
+use crate::cli::remember::{correction, items, project};
 use crate::cli::screen::quiet;
 use crate::cli::{NEGATIVE, could_not, present_report, say};
 
@@ -50,6 +50,7 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         IdKind::Session => session::run(&id, json),
         IdKind::Conversation => conversation::print_newest(&id, json),
         IdKind::Fact => items::print_one(ItemKind::Fact, &id, json),
+        IdKind::Correction => correction::print_one(&id, json),
         IdKind::Note => items::print_one(ItemKind::Note, &id, json),
         IdKind::Decision => items::print_one(ItemKind::Decision, &id, json),
         IdKind::Intent => items::print_one(ItemKind::Intent, &id, json),

@@ -139,6 +139,20 @@ pub struct ListArgs {
     all: bool,
 }
 
+impl EndArgs {
+    /// What is taken back, and why.
+    pub(super) fn named(&self) -> (&str, Option<&str>) {
+        (&self.id, self.reason.as_deref())
+    }
+}
+
+impl ListArgs {
+    /// Whether those that are no longer in force are listed, too.
+    pub(super) fn all(&self) -> bool {
+        self.all
+    }
+}
+
 impl CommonArgs {
     /// The same as the desk takes it.
     fn origin(self) -> ItemOrigin {
@@ -177,7 +191,10 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError>
             let said = ItemInput::new(ItemKind::Fact, &args.text, subject, origin);
             put(&said, Some(args.confidence.confidence()), json).await
         }
-        FactCommand::Ratify { id } => Ok(told(&ratify(&open::open_home()?, &id).await?, json)),
+        FactCommand::Ratify { id } => {
+            let opened = open::open_home()?;
+            Ok(told(&ratify(&opened, ItemKind::Fact, &id).await?, json))
+        }
         FactCommand::Retire(args) => retire(ItemKind::Fact, args, json).await,
         FactCommand::List(args) => print_list(ItemKind::Fact, args.all, json),
     }
@@ -279,7 +296,7 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
 }
 
 /// Says how many are on record whose text was never kept.
-fn say_unkept(kind: ItemKind, not_kept: u64) {
+pub(super) fn say_unkept(kind: ItemKind, not_kept: u64) {
     let name = kind.name();
     match not_kept {
         0 => {}

@@ -2,5 +2,6 @@
 
 pub(super) mod conflict;
 pub(super) mod context;
+pub(super) mod correction;
 pub(super) mod items;
 pub(super) mod project;

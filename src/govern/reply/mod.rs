@@ -10,6 +10,7 @@ pub mod output;
 mod phrase_pattern;
 pub(in crate::govern) mod refusal;
 pub(in crate::govern) mod refusal_families;
+mod rejected;
 mod reply_words;
 pub(in crate::govern) mod sentences;
 pub(in crate::govern) mod side_effects;

@@ -26,6 +26,7 @@ pub(super) struct ReplyWords {
     pub(super) counts: Vec<String>,
     pub(super) labels: WordList,
     pub(super) unended: WordList,
+    pub(super) against: WordList,
 }
 
 #[cfg(test)]

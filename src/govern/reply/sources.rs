@@ -19,7 +19,8 @@ use crate::govern::clauses::text::without_code;
 const QUOTE_WORDS: usize = 3;
 
 /// What the ids begin with that gently itself makes.
-const OWN_IDS: [&str; 10] = [
+const OWN_IDS: [&str; 11] = [
+    "correction:",
     "ledger:",
     "driftwatch:",
     "note:",
@@ -58,7 +59,7 @@ fn new(pattern: &str) -> Regex {
 static ALL: SourcePatterns = SourcePatterns {
     own_id: LazyLock::new(|| {
         new(
-            r"(?-u)\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b",
+            r"(?-u)\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact|correction):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b",
         )
     }),
     foreign_id: LazyLock::new(|| {

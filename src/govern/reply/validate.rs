@@ -11,6 +11,7 @@ use super::claims;
 use super::completeness;
 use super::output::{Miss, Shape};
 use super::refusal;
+use super::rejected::{rejections, said};
 use super::sentences::{folded, shows_code, spoken};
 use super::sight_figures;
 use super::sources;
@@ -142,6 +143,13 @@ impl<'a> Validation<'a> {
             ran.push(RuleResult {
                 rule: ReplyRule::ContradictsSight,
                 found: places(&self.contradictions),
+            });
+        }
+        let rejections = rejections(self.bundle);
+        if !rejections.is_empty() {
+            ran.push(RuleResult {
+                rule: ReplyRule::RejectedClaim,
+                found: places(&said(&rejections, &self.sentences)),
             });
         }
         let rule = if self.grounded {

@@ -38,6 +38,9 @@ fn of(answer: &str, summary: &str, found: Option<&FoundWords>) -> String {
         ReplyRule::ContradictsSight => {
             format!("{answer} gives a figure that was not measured here{on}.")
         }
+        ReplyRule::RejectedClaim => {
+            format!("{answer} says what a correction on record rejects{on}.")
+        }
         ReplyRule::Unsourced | ReplyRule::GeneralUnsourced => format!(
             "{answer} gives {} that nothing it was shown says{on}.",
             stated(summary)

@@ -1,11 +1,12 @@
-//! What artifacts say is so: facts, notes, decisions, intents, each with the state that later
-//! artifacts gave it.
+//! What artifacts say is so: facts, notes, decisions, intents, corrections, each with the state that
+//! later artifacts gave it.
 //!
 //! ```text
 //! kind fact, id ledger:000183        proposed
 //! kind fact_ratified, the same id    ratified     a fact counts from here on
 //! kind fact_retired, the same id     retired
 //! kind conflict_resolved             what its `superseded` names: superseded
+//! kind correction                    declared, when a person made it ([`correction`](super::correction))
 //! ```
 //! The store follows these rules in the transaction that writes an artifact, and keeps the items in a
 //! table; [`Items`] are those that all artifacts give, for checking it.
@@ -16,6 +17,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
+use super::correction::{CORRECTION_RATIFIED, DecayClass, MANUAL};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -30,15 +32,18 @@ pub enum ItemKind {
     Decision,
     /// What the work at hand is for.
     Intent,
+    /// What is right in the place of what was said.
+    Correction,
 }
 
 impl ItemKind {
     /// All of them.
-    pub const ALL: [ItemKind; 4] = [
+    pub const ALL: [ItemKind; 5] = [
         ItemKind::Fact,
         ItemKind::Note,
         ItemKind::Decision,
         ItemKind::Intent,
+        ItemKind::Correction,
     ];
 
     /// The artifact's kind.
@@ -48,6 +53,7 @@ impl ItemKind {
             ItemKind::Note => "note",
             ItemKind::Decision => "decision",
             ItemKind::Intent => "intent",
+            ItemKind::Correction => "correction",
         }
     }
 
@@ -66,6 +72,16 @@ impl ItemKind {
             ItemKind::Note => "note_retired",
             ItemKind::Decision => "decision_retired",
             ItemKind::Intent => "intent_cleared",
+            ItemKind::Correction => "correction_retired",
+        }
+    }
+
+    /// The kind of the artifact that makes a proposed one count; none where none is proposed.
+    pub const fn ratified(self) -> Option<&'static str> {
+        match self {
+            ItemKind::Fact => Some(FACT_RATIFIED),
+            ItemKind::Correction => Some(CORRECTION_RATIFIED),
+            ItemKind::Note | ItemKind::Decision | ItemKind::Intent => None,
         }
     }
 }
@@ -78,11 +94,11 @@ pub const CONFLICT_RESOLVED: &str = "conflict_resolved";
 /// Where an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemState {
-    /// A fact that nobody ratified: a theory.
+    /// A fact or correction that nobody ratified: a theory.
     Proposed,
-    /// A fact that counts.
+    /// A fact or correction that a person made count.
     Ratified,
-    /// A note, decision or intent in force.
+    /// A note, decision or intent in force, or a person's own correction.
     Declared,
     /// Taken back by a person.
     Retired,
@@ -133,7 +149,7 @@ impl ItemState {
 /// A text that is none of a list of words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no word of the list")]
-pub struct NoSuchWord(String);
+pub struct NoSuchWord(pub(super) String);
 
 impl FromStr for ItemKind {
     type Err = NoSuchWord;
@@ -184,6 +200,12 @@ pub struct Item {
     pub observed_at: Option<Seconds>,
     /// Of a fact: `high`, `medium` or `low`.
     pub confidence: Option<String>,
+    /// Of a correction: in thousandths, when it was observed.
+    pub confidence_milli: Option<u16>,
+    /// Of a correction: how fast it loses that.
+    pub decay: Option<DecayClass>,
+    /// Of a correction: the field that it is of.
+    pub domain: Option<String>,
     /// The phase in which it may be shown.
     pub phase: Option<String>,
     /// The tier from which on it may be shown.
@@ -218,6 +240,9 @@ impl Item {
             state: match (content, kind) {
                 (None, _) => ItemState::Erased,
                 (Some(_), ItemKind::Fact) => ItemState::Proposed,
+                (Some(_), ItemKind::Correction) if text("source").as_deref() != Some(MANUAL) => {
+                    ItemState::Proposed
+                }
                 (Some(_), _) => ItemState::Declared,
             },
             state_line: line,
@@ -225,11 +250,24 @@ impl Item {
             source: text("source"),
             observed_at: number("observed_at").and_then(|at| Seconds::new(at).ok()),
             confidence: text("confidence"),
+            confidence_milli: number("confidence").and_then(|milli| u16::try_from(milli).ok()),
+            decay: text("decay").and_then(|class| class.parse().ok()),
+            domain: text("domain"),
             phase: text("phase"),
             tier: number("tier").and_then(|tier| u8::try_from(tier).ok()),
             session: text("session").and_then(|id| id.parse().ok()),
             hash,
         }
+    }
+
+    /// What is left of a correction's confidence at a moment, in thousandths; 0 where it has none, or
+    /// nothing says how it decays.
+    pub fn confidence_left(&self, now: Seconds) -> u16 {
+        let (Some(confidence), Some(decay)) = (self.confidence_milli, self.decay) else {
+            return 0;
+        };
+        let age = self.observed_at.map_or(u64::MAX, |at| now.since(at));
+        decay.left_of(confidence, age)
     }
 
     /// The state that an artifact of a kind gives it, when the artifact is about it; none when it
@@ -239,8 +277,9 @@ impl Item {
         let declared = self.state == ItemState::Declared;
         let open = self.state.is_open();
         match artifact {
-            FACT_RATIFIED => (self.kind == ItemKind::Fact && self.state == ItemState::Proposed)
-                .then_some(ItemState::Ratified),
+            ratified if self.kind.ratified() == Some(ratified) => {
+                (self.state == ItemState::Proposed).then_some(ItemState::Ratified)
+            }
             CONFLICT_RESOLVED => {
                 (!is_intent && self.state.is_in_force()).then_some(ItemState::Superseded)
             }
@@ -267,7 +306,8 @@ pub fn items_of(kind: &str, id: &str, content: Option<&Value>) -> Vec<String> {
         let named = named.into_iter().flatten().filter_map(Value::as_str);
         return named.map(str::to_owned).collect();
     }
-    let about = kind == FACT_RATIFIED || ItemKind::ALL.iter().any(|known| known.ended() == kind);
+    let is_about = |item: &ItemKind| item.ended() == kind || item.ratified() == Some(kind);
+    let about = ItemKind::ALL.iter().any(is_about);
     about.then(|| id.to_owned()).into_iter().collect()
 }
 
@@ -430,6 +470,23 @@ mod tests {
                 (state, line),
                 "{artifacts:?}"
             );
+        }
+        let (manual, import) = (
+            Some(r#"{"source":"manual"}"#),
+            Some(r#"{"source":"import"}"#),
+        );
+        for (content, ratified, state) in [
+            (manual, None, ItemState::Declared),
+            (manual, Some("correction_ratified"), ItemState::Declared),
+            (import, None, ItemState::Proposed),
+            (import, Some("correction_ratified"), ItemState::Ratified),
+            (import, Some("fact_ratified"), ItemState::Proposed),
+            (manual, Some("correction_retired"), ItemState::Retired),
+            (None, Some("correction_ratified"), ItemState::Erased),
+        ] {
+            let mut artifacts = vec![("correction", "c:1", content)];
+            artifacts.extend(ratified.map(|kind| (kind, "c:1", some)));
+            assert_eq!(after(&artifacts)["c:1"].state, state, "{artifacts:?}");
         }
         assert!(after(&[("kernel", "l:1", some), ("fact_ratified", "l:1", some)]).is_empty());
     }

@@ -9,6 +9,7 @@ pub mod commitment;
 pub mod consent;
 pub mod content_policy;
 pub mod conversation;
+pub mod correction;
 pub mod documents;
 pub mod erased;
 pub mod exchange;

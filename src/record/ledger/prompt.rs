@@ -34,9 +34,19 @@ use super::client_request::ToolCall;
 pub const KERNEL: &str = "kernel";
 /// `artifact_type` of an earlier turn.
 pub const TURN: &str = "turn";
+/// `artifact_type` of a correction.
+pub const CORRECTION: &str = "correction";
 /// `artifact_type` of what is on record by itself; of everything else that was injected only the
 /// bundle tells what it was.
-pub const ON_RECORD: [&str; 6] = [KERNEL, "ledger_fact", "note", "decision", "intent", TURN];
+pub const ON_RECORD: [&str; 7] = [
+    KERNEL,
+    "ledger_fact",
+    "note",
+    "decision",
+    "intent",
+    CORRECTION,
+    TURN,
+];
 /// Why a turn of deep history is there.
 pub const DEEP: &str = "ring2.deep";
 

@@ -122,19 +122,28 @@ impl Recorder {
         .await
     }
 
-    /// The same for an artifact of an open session whose texts were redacted with the session's
-    /// numbers.
+    /// The same for several at once, all or none; with `numbers`, of an open session whose texts were
+    /// redacted with its numbers.
     ///
     /// [`RecorderError::PlaceholdersChanged`] when another turn was first.
-    pub async fn artifact_with_placeholders(
+    pub async fn artifacts(
         &self,
-        new: NewArtifact,
-        session: Uuid,
-        numbers: Placeholders,
-    ) -> Result<RecordedArtifact, RecorderError> {
-        self.record(new.now, move |transaction| {
-            must_put(transaction, session, &mut numbers.clone())?;
-            put(transaction, new.clone())
+        new: Vec<NewArtifact>,
+        numbers: Option<(Uuid, Placeholders)>,
+        mut allowed: impl FnMut(&ReadStore) -> Result<Option<String>, RecorderError> + Send + 'static,
+    ) -> Result<Vec<RecordedArtifact>, RecorderError> {
+        let Some(now) = new.first().map(|first| first.now) else {
+            return Ok(Vec::new());
+        };
+        self.record(now, move |transaction| {
+            if let Some(reason) = allowed(&*transaction.tx)? {
+                return Err(RecorderError::NotAllowed { reason });
+            }
+            if let Some((session, numbers)) = &numbers {
+                must_put(transaction, *session, &mut numbers.clone())?;
+            }
+            let recorded = new.iter().map(|one| put(transaction, one.clone()));
+            recorded.collect()
         })
         .await
     }

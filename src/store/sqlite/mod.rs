@@ -50,6 +50,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V4__measures",
         include_str!("../../../migrations/sqlite/0004_measures.sql"),
     ),
+    (
+        "V5__corrections",
+        include_str!("../../../migrations/sqlite/0005_corrections.sql"),
+    ),
 ];
 
 /// A connection to the file.

@@ -1,5 +1,6 @@
 //! What is put on record for later questions.
 
 pub mod context;
+pub mod correction;
 pub mod item;
 pub mod project;

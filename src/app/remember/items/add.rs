@@ -27,11 +27,14 @@ pub struct ItemInput {
 }
 
 /// The same without its secrets.
-struct RedactedItem {
-    text: Clean,
-    subject: Option<Clean>,
+pub(in crate::app::remember) struct RedactedItem {
+    /// What it says.
+    pub text: Clean,
+    /// What it is about.
+    pub subject: Option<Clean>,
     source: Clean,
-    removed: Vec<String>,
+    /// Kinds of secrets that were removed.
+    pub removed: Vec<String>,
 }
 
 /// Where an item is from, and from when on it may be shown.
@@ -66,7 +69,13 @@ impl ItemInput {
         }
     }
 
-    fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
+    /// The tier from which on it may be shown.
+    pub(in crate::app::remember) fn tier(&self) -> u8 {
+        self.origin.tier
+    }
+
+    /// It without its secrets.
+    pub(in crate::app::remember) fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
         let text = redact_with(&self.text, numbers);
         let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
         let source = redact_with(self.origin.source.trim(), numbers);
@@ -86,7 +95,7 @@ impl ItemInput {
     }
 
     /// Why it is nothing that can be put on record.
-    fn fault(&self) -> Option<String> {
+    pub(in crate::app::remember) fn fault(&self) -> Option<String> {
         let (name, clean) = (
             self.kind.name(),
             self.clean(&mut Placeholders::new([0; 32])),
@@ -126,7 +135,8 @@ impl ItemInput {
             .then(|| "--source names nothing".to_owned())
     }
 
-    fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
+    /// When it was observed, or why that is no time.
+    pub(in crate::app::remember) fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
         let given = self
             .origin
             .observed_at

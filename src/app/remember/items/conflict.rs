@@ -2,7 +2,7 @@
 //! holds (AEGIS 6.4, 12.2).
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::continuity::conflict::disagreeing;
+use crate::continuity::conflict::{claim_of, disagreeing};
 use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::ledger::bundle::ArtifactRef;
@@ -96,7 +96,7 @@ fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, S
     let items = store.items_on(subject, MOST_ON_ONE)?;
     let texts: Vec<(&str, &str)> = items
         .iter()
-        .map(|(item, text)| (item.id.as_str(), text.as_str()))
+        .map(|(item, text)| (item.id.as_str(), claim_of(&item.id, text)))
         .collect();
     Ok((!disagreeing(&texts).is_empty()).then_some(items))
 }

@@ -5,11 +5,12 @@ pub mod conflict;
 pub mod list;
 pub mod summary;
 
+pub(in crate::app::remember) use add::RedactedItem;
 pub use add::{ItemInput, ItemOrigin, add, check};
 
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, SessionRow};
@@ -73,20 +74,29 @@ fn item_id(kind: ItemKind, typed: &str) -> String {
     named.unwrap_or_else(|| typed.to_owned())
 }
 
-/// Makes a proposed fact count.
-pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHomeError> {
+/// Makes a proposed fact or correction count.
+pub async fn ratify(
+    opened: &OpenHome,
+    kind: ItemKind,
+    id: &str,
+) -> Result<RecordedItem, OpenHomeError> {
+    let Some(ratified) = kind.ratified() else {
+        let why = format!("a {} counts without being ratified", kind.name());
+        return Err(OpenHomeError::Refused(why));
+    };
     let key = opened.authorize().await?;
-    let id = &item_id(ItemKind::Fact, id);
+    let id = &item_id(kind, id);
     let text = text_of(opened, id)?;
     let named = id.to_owned();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-        Ok(match known(store, ItemKind::Fact, &named)? {
+        Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
             Ok(item) => Some(format!(
-                "{} is {} already; only a proposed fact can be ratified",
+                "{} is {} already; only a proposed {} can be ratified",
                 short_name(&named),
-                item.state
+                item.state,
+                kind.name()
             )),
         })
     };
@@ -94,7 +104,7 @@ pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHom
     let content = vec![("by", ArtifactField::Hash(key))];
     let (id, salt, now) = (ArtifactId::Of(id.to_owned()), fresh_salt()?, open::clock()?);
     let new = NewArtifact {
-        kind: FACT_RATIFIED,
+        kind: ratified,
         id,
         content,
         session,

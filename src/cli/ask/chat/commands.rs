@@ -68,6 +68,7 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
             }
         }
         ChatCommand::Search(text) => search(chat, &text).await,
+        ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
         ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
@@ -232,6 +233,24 @@ async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
         Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
         None => say("nothing was asked in this conversation yet"),
     }
+    Ok(())
+}
+
+/// Puts a correction on record, about the question of this conversation that was asked last.
+async fn correct(chat: &Chat, claim: &str) -> Result<(), OpenHomeError> {
+    let last = match chat.thread {
+        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
+        None => None,
+    };
+    let about: &[&str] = match &last {
+        Some(id) => &["--about", id.as_str()],
+        None => &[],
+    };
+    do_words(
+        chat,
+        &[&["correction", "add"], about, &["--", claim]].concat(),
+    )
+    .await;
     Ok(())
 }
 

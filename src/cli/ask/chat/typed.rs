@@ -57,6 +57,8 @@ pub enum ChatCommand {
     Search(String),
     /// Propose a fact.
     Fact(String),
+    /// Say what is right in the place of the last answer.
+    Correct(String),
     /// Put a note on record.
     Note(String),
     /// List what was wrong with answers.
@@ -110,7 +112,7 @@ const fn help(name: &'static str, takes: &'static str, does: &'static str) -> Co
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 20] = [
+pub const COMMANDS: [CommandHelp; 21] = [
     help("help", "", "this list"),
     help("new", "[TITLE]", "begin another conversation"),
     help("open", "[CONVERSATION]", "go on in another one; list them"),
@@ -144,6 +146,7 @@ pub const COMMANDS: [CommandHelp; 20] = [
         "what is on record of a question and its answer",
     ),
     help("search", "WORDS", "find what was said"),
+    help("correct", "TEXT", "say what is right; it counts"),
     help("fact", "TEXT", "propose a fact"),
     help("note", "TEXT", "put a note on record"),
     help("drift", "", "what was wrong with answers"),
@@ -247,6 +250,7 @@ impl ChatCommand {
             "context" => bare(ChatCommand::Context),
             "show" => Ok(shown(rest)),
             "search" => needed().map(ChatCommand::Search),
+            "correct" => needed().map(ChatCommand::Correct),
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),
             "drift" => bare(ChatCommand::Drift),

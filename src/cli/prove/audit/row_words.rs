@@ -20,7 +20,10 @@ const NAMES: [(&str, &str); 35] = [
     ("chat_session", "session"),
     ("chat_turn", "question or answer"),
     ("content_hash", "hash of its text"),
-    ("continuity_item", "fact, note, decision or intent"),
+    (
+        "continuity_item",
+        "fact, note, decision, intent or correction",
+    ),
     ("context_artifact_ref", "what was put before a model"),
     ("context_artifact_ref.artifact_hash", "hash"),
     ("context_bundle_hash", "hash of its context"),

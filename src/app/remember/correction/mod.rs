@@ -1,0 +1,498 @@
+//! Corrections: what a person says is right in the place of what was said. They go into contexts as
+//! facts do, and lose their weight with time (`docs/specialists.md`).
+
+pub mod import;
+
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+use crate::app::find;
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
+use crate::home::Home;
+use crate::record::hash::Hash32;
+use crate::record::ledger::correction::{DecayClass, MANUAL, RESERVED, correction_text};
+use crate::record::ledger::item::{Item, ItemKind, ItemState, content, same_claim};
+use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::time::Seconds;
+use crate::record::unseen::spelled_on_a_line;
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::{ReadStore, SessionRow, StoreError};
+
+use super::items::list::MOST;
+use super::items::{ItemInput, ItemOrigin, RedactedItem};
+use super::with_placeholders::record_all_with_placeholders;
+
+/// The domain of a correction that names none.
+pub const GENERAL: &str = "general";
+/// How fast a correction fades that doesn't say it.
+pub const DEFAULT_DECAY: DecayClass = DecayClass::C;
+/// How sure a person is who doesn't say it, in thousandths.
+pub const DEFAULT_CONFIDENCE: u16 = 900;
+/// Longest name of a domain, in bytes.
+const MAX_DOMAIN: usize = 40;
+
+/// A confidence from 0 to 1 with at most three decimals, as it is typed, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thousandths(pub u16);
+
+impl FromStr for Thousandths {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Thousandths, String> {
+        let wrong = || {
+            format!(
+                "'{typed}' is no confidence: a number from 0 to 1 with at most three decimals, such as 0.9"
+            )
+        };
+        let (whole, decimals) = typed.split_once('.').unwrap_or((typed, "0"));
+        let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let fits = matches!(whole, "0" | "1") && (1..=3).contains(&decimals.len());
+        if !fits || !are_digits(decimals) {
+            return Err(wrong());
+        }
+        let milli: u16 = format!("{whole}{decimals:0<3}")
+            .parse()
+            .map_err(|_| wrong())?;
+        (milli <= 1000)
+            .then_some(Thousandths(milli))
+            .ok_or_else(wrong)
+    }
+}
+
+/// Name of a domain: small letters, digits, `_`, `.`, `-`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainName(String);
+
+impl FromStr for DomainName {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<DomainName, String> {
+        let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_.-".contains(&b);
+        let fits = (1..=MAX_DOMAIN).contains(&typed.len()) && typed.bytes().all(is_part);
+        // A name is public in lists and charts: it is no place for a secret.
+        if fits && redact(typed).found.is_empty() {
+            return Ok(DomainName(typed.to_owned()));
+        }
+        Err(format!(
+            "'{}' is no name of a domain: 1 to {MAX_DOMAIN} small letters, digits, '_', '.' and '-', such as law.immigration",
+            spelled_on_a_line(typed)
+        ))
+    }
+}
+
+impl DomainName {
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A correction as it was typed.
+#[derive(Clone, Debug)]
+pub struct CorrectionInput {
+    /// What is right.
+    pub claim: String,
+    /// What is wrong; empty where nothing is named.
+    pub rejected: String,
+    /// The exchange that said it, as it was typed.
+    pub about: Option<String>,
+    /// What it is about: what else is in force on it and claims another thing is a conflict.
+    pub subject: Option<String>,
+    /// Its field.
+    pub domain: Option<DomainName>,
+    /// How sure the person is, in thousandths.
+    pub confidence: u16,
+    /// How fast that is lost.
+    pub decay: Option<DecayClass>,
+    /// An item that it takes the place of, as it was typed.
+    pub replaces: Option<String>,
+    /// When it was observed, as it was typed; now without it.
+    pub observed_at: Option<String>,
+    /// The tier from which on it may be put before a model.
+    pub tier: u8,
+}
+
+impl CorrectionInput {
+    /// A claim with nothing else.
+    pub fn of(claim: &str) -> CorrectionInput {
+        CorrectionInput {
+            claim: claim.to_owned(),
+            rejected: String::new(),
+            about: None,
+            subject: None,
+            domain: None,
+            confidence: DEFAULT_CONFIDENCE,
+            decay: None,
+            replaces: None,
+            observed_at: None,
+            tier: 1,
+        }
+    }
+}
+
+/// One that was checked, with what its names mean on record.
+struct CheckedCorrection {
+    item: ItemInput,
+    rejected: String,
+    about: Option<Uuid>,
+    domain: String,
+    confidence: u16,
+    decay: DecayClass,
+    source: &'static str,
+    observed_at: Seconds,
+}
+
+/// A correction that is on record.
+pub struct RecordedCorrection {
+    /// What went on record, with its line of the log.
+    pub recorded: RecordedArtifact,
+    /// The state that it has.
+    pub state: ItemState,
+    /// What it says, without its secrets.
+    pub claim: String,
+    /// What it rejects, without its secrets.
+    pub rejected: String,
+    /// The item that was taken out of force in the same step.
+    pub replaced: Option<String>,
+    /// Kinds of secrets that were removed.
+    pub removed: Vec<String>,
+}
+
+impl RecordedCorrection {
+    /// The state in a word. What is not kept is in no state.
+    pub fn state_name(&self) -> &'static str {
+        match self.recorded.is_kept {
+            true => self.state.name(),
+            false => "not kept",
+        }
+    }
+
+    /// It as a model is shown it.
+    pub fn text(&self) -> String {
+        correction_text(&self.claim, &self.rejected)
+    }
+}
+
+/// Why it is none, before a home is opened for it.
+pub fn check(said: &CorrectionInput) -> Result<(), OpenHomeError> {
+    item_of(said, MANUAL)
+        .map(drop)
+        .map_err(OpenHomeError::Refused)
+}
+
+fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, String> {
+    let item = ItemInput::new(
+        ItemKind::Correction,
+        &said.claim,
+        said.subject.as_deref(),
+        ItemOrigin {
+            source: source.to_owned(),
+            observed_at: said.observed_at.clone(),
+            tier: said.tier,
+        },
+    );
+    let fault = item.fault().or_else(|| {
+        let texts = [&said.claim, &said.rejected];
+        let is_reserved = |text: &&String| text.to_lowercase().contains(RESERVED);
+        texts.iter().copied().any(|text| is_reserved(&text)).then(|| {
+            format!(
+                "a correction can't have '{RESERVED}' in it: it is put before a model as CLAIM (not: REJECTED)"
+            )
+        })
+    });
+    let fault = fault.or_else(|| {
+        let same = same_claim(&said.claim, &said.rejected);
+        same.then(|| "a correction rejects something else than it claims".to_owned())
+    });
+    fault.map_or(Ok(item), Err)
+}
+
+impl CheckedCorrection {
+    fn of(
+        said: &CorrectionInput,
+        source: &'static str,
+        (store, now): (&ReadStore, Seconds),
+    ) -> Result<CheckedCorrection, OpenHomeError> {
+        let item = item_of(said, source).map_err(OpenHomeError::Refused)?;
+        let about = said.about.as_deref();
+        let about = about
+            .map(|typed| find::exchange(store, typed))
+            .transpose()?;
+        let domain = said.domain.as_ref().map_or(GENERAL, DomainName::as_str);
+        Ok(CheckedCorrection {
+            observed_at: item.observed_at(now).map_err(OpenHomeError::Refused)?,
+            item,
+            rejected: said.rejected.trim().to_owned(),
+            about: about.map(|row| row.exchange_id),
+            domain: domain.to_owned(),
+            confidence: said.confidence,
+            decay: said.decay.unwrap_or(DEFAULT_DECAY),
+            source,
+        })
+    }
+
+    /// It without its secrets, and the kinds of those.
+    fn clean(&self, numbers: &mut Placeholders) -> (RedactedItem, Clean) {
+        let mut item = self.item.clean(numbers);
+        let rejected = redact_with(&self.rejected, numbers);
+        let found = rejected.found.iter();
+        item.removed
+            .extend(found.map(|finding| finding.kind.to_owned()));
+        item.removed.dedup();
+        (item, rejected.clean)
+    }
+
+    /// What is committed to.
+    fn content(
+        &self,
+        (item, rejected): (&RedactedItem, &Clean),
+        session: Option<&SessionRow>,
+        phase: &str,
+    ) -> Vec<(&'static str, ArtifactField)> {
+        let or_null = |field: Option<ArtifactField>| field.unwrap_or(ArtifactField::Null);
+        let word = |text: &str| ArtifactField::Word(text.to_owned());
+        vec![
+            (
+                "about",
+                or_null(self.about.map(|id| ArtifactField::Word(id.to_string()))),
+            ),
+            ("confidence", ArtifactField::Number(self.confidence.into())),
+            ("decay", word(self.decay.name())),
+            ("domain", word(&self.domain)),
+            ("observed_at", ArtifactField::Number(self.observed_at.get())),
+            ("phase", word(phase)),
+            ("rejected", ArtifactField::Text(rejected.clone())),
+            (
+                "session",
+                or_null(session.map(|session| ArtifactField::Hash(session.id))),
+            ),
+            ("source", word(self.source)),
+            (
+                "subject",
+                or_null(item.subject.clone().map(ArtifactField::Text)),
+            ),
+            ("text", ArtifactField::Text(item.text.clone())),
+            ("tier", ArtifactField::Number(self.item.tier().into())),
+        ]
+    }
+
+    fn artifact(
+        &self,
+        clean: (&RedactedItem, &Clean),
+        session: Option<&SessionRow>,
+        (phase, now): (&str, Seconds),
+    ) -> Result<NewArtifact, OpenHomeError> {
+        let prefix = ItemKind::Correction.prefix();
+        Ok(NewArtifact {
+            kind: ItemKind::Correction.name(),
+            id: ArtifactId::Next { prefix },
+            content: self.content(clean, session, phase),
+            session: session.map(|session| session.id),
+            salt: fresh_salt()?,
+            now,
+        })
+    }
+}
+
+/// Puts a person's correction on record: it counts at once. What it replaces is taken out of force in
+/// the same step.
+pub async fn add(
+    opened: &OpenHome,
+    said: &CorrectionInput,
+) -> Result<RecordedCorrection, OpenHomeError> {
+    check(said)?;
+    let key = opened.authorize().await?;
+    let now = open::clock()?;
+    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
+    let replaced = said.replaces.as_deref();
+    let replaced = replaced
+        .map(|typed| replaceable(&opened.store, typed))
+        .transpose()?;
+    let named = replaced.as_ref().map(|item| item.id.clone());
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        let Some(id) = &named else { return Ok(None) };
+        let is_open = store.item(id)?.is_some_and(|item| item.state.is_open());
+        let ended = || format!("{} is not in force any more", short_name(id));
+        Ok((!is_open).then(ended))
+    };
+    let phase = opened.kernel.phase();
+    let (recorded, clean) =
+        record_all_with_placeholders(opened, key, allowed, |numbers, session| {
+            let clean = checked.clean(numbers);
+            let mut all = vec![checked.artifact((&clean.0, &clean.1), session, (phase, now))?];
+            if let Some(item) = &replaced {
+                all.push(ending(item, key, session, now)?);
+            }
+            Ok((all, clean))
+        })
+        .await?;
+    let recorded = recorded.into_iter().next();
+    let (item, rejected) = clean;
+    Ok(RecordedCorrection {
+        recorded: recorded.expect("the correction was given to be recorded"),
+        state: ItemState::Declared,
+        claim: item.text.as_str().to_owned(),
+        rejected: rejected.as_str().to_owned(),
+        replaced: replaced.map(|item| item.id),
+        removed: item.removed,
+    })
+}
+
+/// The item that a correction may take the place of, or why it can't.
+fn replaceable(store: &ReadStore, typed: &str) -> Result<Item, OpenHomeError> {
+    let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
+    let refused = |why: String| Err(OpenHomeError::Refused(why));
+    match store.item(&id)? {
+        None => refused(format!(
+            "no fact, note, decision or correction '{typed}' is on record: gently fact list names facts"
+        )),
+        Some(item) if item.kind == ItemKind::Intent => refused(format!(
+            "{} is an intent, and no claim that could be wrong",
+            short_name(&id)
+        )),
+        Some(item) if !item.state.is_open() => refused(format!(
+            "{} is {} already: there is nothing to replace",
+            short_name(&id),
+            item.state
+        )),
+        Some(item) => Ok(item),
+    }
+}
+
+/// The artifact that takes an item out of force for a correction.
+fn ending(
+    item: &Item,
+    key: Hash32,
+    session: Option<&SessionRow>,
+    now: Seconds,
+) -> Result<NewArtifact, OpenHomeError> {
+    let reason = ArtifactField::Word("replaced by a correction".to_owned());
+    Ok(NewArtifact {
+        kind: item.kind.ended(),
+        id: ArtifactId::Of(item.id.clone()),
+        content: vec![("by", ArtifactField::Hash(key)), ("reason", reason)],
+        session: session.map(|session| session.id),
+        salt: fresh_salt()?,
+        now,
+    })
+}
+
+/// A correction as it stands at a moment.
+pub struct Correction {
+    /// What follows from its artifacts.
+    pub item: Item,
+    /// What is right, and what is wrong; none once erased.
+    pub texts: Option<(String, String)>,
+    /// Short id of the exchange that it is about.
+    pub about: Option<String>,
+    /// What is left of its confidence, in thousandths.
+    pub left: u16,
+}
+
+/// Corrections of a home.
+pub struct CorrectionList {
+    /// Newest last.
+    pub corrections: Vec<Correction>,
+    /// Whether there are older ones that are not listed.
+    pub has_more: bool,
+    /// How many are on record by their commitment only.
+    pub not_kept: u64,
+}
+
+/// Corrections that are in force or proposed, or `all` of them.
+pub fn list(home: &Home, all: bool) -> Result<CorrectionList, OpenHomeError> {
+    let found = super::items::list::list(home, ItemKind::Correction, all)?;
+    let (store, now) = (open::store(home)?, open::clock()?);
+    let items = found.items.into_iter().map(|(item, _)| item);
+    let corrections = items.map(|item| standing(&store, item, now));
+    Ok(CorrectionList {
+        corrections: corrections.collect::<Result<_, StoreError>>()?,
+        has_more: found.has_more,
+        not_kept: found.not_kept,
+    })
+}
+
+/// So many corrections are listed at most.
+pub const MOST_LISTED: u32 = MOST;
+
+/// One correction by its id.
+pub fn one(home: &Home, id: &str) -> Result<Correction, OpenHomeError> {
+    let (item, _) = super::items::list::one(home, ItemKind::Correction, id)?;
+    let store = open::store(home)?;
+    Ok(standing(&store, item, open::clock()?)?)
+}
+
+fn standing(store: &ReadStore, item: Item, now: Seconds) -> Result<Correction, StoreError> {
+    let row = store.artifact_of_line(item.line)?;
+    let content = content(row.as_ref().and_then(|row| row.document.as_deref()));
+    let text = |key: &str| Some(content.as_ref()?.get(key)?.as_str()?.to_owned());
+    let about = text("about").and_then(|id| id.parse().ok());
+    let about = match about {
+        Some(id) => find::short_id_of(store, id)?,
+        None => None,
+    };
+    Ok(Correction {
+        left: item.confidence_left(now),
+        texts: text("text").map(|claim| (claim, text("rejected").unwrap_or_default())),
+        about,
+        item,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confidence_is_a_number_from_0_to_1() {
+        for (typed, milli) in [
+            ("0.9", 900),
+            ("1", 1000),
+            ("1.0", 1000),
+            ("0", 0),
+            ("0.05", 50),
+            ("0.125", 125),
+        ] {
+            assert_eq!(typed.parse(), Ok(Thousandths(milli)), "{typed}");
+        }
+        for typed in [
+            "1.5", "0,9", "", ".9", "0.", "0.1234", "-0.1", "+1", "1e0", "NaN", "2", "00.5", " 1",
+        ] {
+            assert!(typed.parse::<Thousandths>().is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_domain_has_a_plain_name() {
+        for typed in ["law.immigration", "a", "x_1-y"] {
+            assert_eq!(typed.parse().as_ref().map(DomainName::as_str), Ok(typed));
+        }
+        for typed in ["", "Law", "a b", "é", &"a".repeat(41), "a/b"] {
+            assert!(typed.parse::<DomainName>().is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_correction() {
+        let with = |claim: &str, rejected: &str| {
+            let said = CorrectionInput {
+                rejected: rejected.to_owned(),
+                ..CorrectionInput::of(claim)
+            };
+            check(&said).map_err(|error| error.to_string())
+        };
+        assert!(with("Canberra is the capital.", "Sydney is the capital.").is_ok());
+        assert!(with("Canberra is the capital.", "").is_ok());
+        for (claim, rejected) in [
+            ("", "x"),
+            ("  ", ""),
+            ("a (not: b)", ""),
+            ("a", "b (NOT: c"),
+            ("The same.", "the  same"),
+        ] {
+            assert!(with(claim, rejected).is_err(), "{claim} {rejected}");
+        }
+    }
+}
