@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 6] = [
+const VIEWS: [(&str, &str, &str); 7] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -36,6 +36,11 @@ const VIEWS: [(&str, &str, &str); 6] = [
         "exchange_id, line",
     ),
     ("projects", "project_id, user_id, name, created_at", "state"),
+    (
+        "corrections",
+        "id, created_at, subject, domain, claim, rejected, confidence, source, effective_confidence, decay_class, metadata",
+        "state, about, line",
+    ),
     (
         "audit_log",
         "id, created_at, event_type, session_id, trace_id, token_id, field, specialist, u_score, confidence, latency_ms, \

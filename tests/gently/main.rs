@@ -35,6 +35,7 @@ mod continuity;
 mod conversation;
 mod conversations;
 mod copies;
+mod corrections;
 mod deferred;
 mod derived;
 mod desk;

@@ -11,7 +11,7 @@
 //! The age is in whole seconds since `observed_at`, never below 0. It is held in units of
 //! τ / 65536, and each bit of that number takes its factor: so two machines come to the same
 //! number, and none of them needs a floating point. The factors are e^(−2^b / 65536), in units of
-//! 10^-9 (`docs/specialists.md` prints them; a test has python's `math.exp` beside them).
+//! 10^-9 (`docs/specialists.md` prints them).
 
 use std::fmt;
 use std::str::FromStr;

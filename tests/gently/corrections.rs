@@ -1,0 +1,505 @@
+//! Corrections through the program: what was wrong stays corrected, fades, and says so.
+
+use std::process::Command;
+
+use gently::record::ledger::correction::DecayClass;
+use serde_json::{Value, json};
+
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+use crate::unguarded::unguarded;
+
+const WRONG: &str = "Sydney is the capital of Australia.";
+const RIGHT: &str = "Canberra is the capital of Australia.";
+const ASKED: &str = "What is the capital of Australia?";
+
+/// Somebody with a model that answers so.
+fn with_model(answers: &str) -> (Person, ModelServer) {
+    let server = ModelServer::start(Behaviour::Says(answers.to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    (person, server)
+}
+
+fn context(person: &Person) -> Value {
+    let shown = person.gently(&["context", "show", "last", "--json"]);
+    shown.exits(0).json()
+}
+
+fn injected(context: &Value) -> Vec<&str> {
+    let all = context["injected"].as_array().unwrap().iter();
+    all.filter(|one| one["artifact_type"] == "correction")
+        .map(|one| one["artifact_id"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn what_was_wrong_stays_corrected_elsewhere() {
+    let (person, server) = with_model(WRONG);
+    person.ask(ASKED).exits(0);
+    let args = [
+        "correction",
+        "add",
+        RIGHT,
+        "--not",
+        WRONG,
+        "--about",
+        "last",
+    ];
+    let made = person.gently(&args).exits(0);
+    assert_eq!(
+        made.out,
+        format!("correction-1  declared  {RIGHT} (not: {WRONG})\n")
+    );
+    // In another conversation, and by another model.
+    let again = ["ask", "--new", "-m", "openai/other-2b", "--json", ASKED];
+    let asked = person.gently(&again).exits(0).json();
+    let sent = server.requests().last().unwrap().json().to_string();
+    assert!(sent.contains(&format!("{RIGHT} (not: {WRONG})")), "{sent}");
+    let shown = context(&person);
+    assert_eq!(injected(&shown), ["correction:000001"], "{shown:#}");
+    let warned = asked["warnings"].to_string();
+    assert!(warned.contains("rejected_claim"), "{asked:#}");
+    let listed = person.gently(&["correction", "list"]).exits(0).out;
+    assert!(
+        listed.contains("about ") && listed.contains("confidence 0.900, decay C"),
+        "{listed}"
+    );
+    let verified = person.verified();
+    assert_eq!(verified["answers"]["consistent"], "yes", "{verified:#}");
+    let replayed = person.gently(&["audit", "replay", "--all"]);
+    assert_eq!(replayed.code, 0, "{replayed:#?}");
+}
+
+#[test]
+fn an_answer_that_denies_what_was_rejected_is_no_warning() {
+    let (person, _server) = with_model("Sydney is not the capital of Australia, it is Canberra.");
+    let args = [
+        "correction",
+        "add",
+        RIGHT,
+        "--not",
+        "Sydney is the capital of Australia",
+    ];
+    person.gently(&args).exits(0);
+    let asked = person.gently(&["ask", "--json", ASKED]).exits(0).json();
+    assert!(
+        !asked["warnings"].to_string().contains("rejected_claim"),
+        "{asked:#}"
+    );
+    assert_eq!(injected(&context(&person)), ["correction:000001"]);
+}
+
+#[test]
+fn it_fades_and_is_left_out_with_the_reason() {
+    let (person, server) = with_model("It is Canberra.");
+    for (decay, age) in [("A", "2000d"), ("d", "200d"), ("C", "100d")] {
+        let args = [
+            "correction",
+            "add",
+            RIGHT,
+            "--decay",
+            decay,
+            "--observed-at",
+            age,
+            "--confidence",
+            "1",
+        ];
+        person.gently(&args).exits(0);
+    }
+    person.ask(ASKED).exits(0);
+    let shown = context(&person);
+    let mut ids = injected(&shown);
+    ids.sort_unstable();
+    assert_eq!(ids, ["correction:000001", "correction:000003"], "{shown:#}");
+    let faded = json!({"artifact": "correction:000002", "reason": "faded"});
+    assert!(
+        shown["exclusions"].as_array().unwrap().contains(&faded),
+        "{shown:#}"
+    );
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    let left = |at: usize| list[at]["effective_confidence"].as_f64().unwrap();
+    assert!(
+        (left(0) - 1.0).abs() < 1e-9 && left(1) < 0.4 && left(2) > 0.9,
+        "{list:#}"
+    );
+    let words = person.gently(&["correction", "list"]).exits(0).out;
+    assert!(words.contains(": faded, decay D"), "{words}");
+    drop(server);
+}
+
+/// The crate's table beside python's own exponential, a day at a time.
+#[test]
+fn it_is_pythons_exponential_to_a_thousandth() {
+    const PYTHON: &str = r#"
+import math
+year = 31557600
+for name, lifetime in (("B", 10 * year), ("C", 3 * year), ("D", year // 2)):
+    for confidence in (1000, 900, 137):
+        for day in range(0, 30 * 366, 7):
+            print(name, confidence, day * 86400, confidence * math.exp(-day * 86400 / lifetime))
+"#;
+    let out = Command::new("python3")
+        .args(["-c", PYTHON])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut compared = 0;
+    for line in text.lines() {
+        let parts: Vec<&str> = line.split(' ').collect();
+        let class: DecayClass = parts[0].parse().unwrap();
+        let left = class.left_of(parts[1].parse().unwrap(), parts[2].parse().unwrap());
+        let exact: f64 = parts[3].parse().unwrap();
+        assert!((f64::from(left) - exact).abs() < 0.51, "{line}: {left}");
+        compared += 1;
+    }
+    assert_eq!(compared, 3 * 3 * 1569);
+}
+
+#[test]
+fn a_file_is_proposed_once() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let file = person.at("pairs.jsonl");
+    let lines = [
+        r#"{"prompt":"Capital of Australia","chosen":"Canberra","rejected":"Sydney","domain":"geo","confidence":0.8}"#,
+        "",
+        r#"{"chosen":1}"#,
+        r#"{"chosen":"We close at six.","source":"arbiter"}"#,
+        r#"{"chosen":"x","confidence":1.5}"#,
+        r#"{"chosen":"We close at six.","source":"manual"}"#,
+    ];
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let args = ["correction", "import", file.to_str().unwrap()];
+    let made = person.gently(&args).exits(1);
+    assert_eq!(
+        made.out,
+        "5 lines: 2 proposed, 1 on record already, 2 refused\n"
+    );
+    assert!(
+        made.err.contains("line 3 is no correction") && made.err.contains("line 5"),
+        "{made:#?}"
+    );
+    let again = person
+        .gently(&[&args[..], &["--json"]].concat())
+        .exits(1)
+        .json();
+    assert_eq!(
+        (&again["recorded"], &again["unchanged"]),
+        (&json!([]), &json!(3))
+    );
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    let told = |at: usize, key: &str| list[at][key].clone();
+    assert_eq!(told(0, "state"), "proposed");
+    assert_eq!(
+        (told(0, "subject"), told(0, "domain")),
+        (json!("capital of australia"), json!("geo"))
+    );
+    assert_eq!(
+        (told(0, "source"), told(1, "source")),
+        (json!("import"), json!("arbiter"))
+    );
+    assert_eq!(
+        (told(0, "confidence"), told(1, "confidence")),
+        (json!(0.8), json!(0.7))
+    );
+    person
+        .gently(&["correction", "ratify", "correction-1"])
+        .exits(0);
+    person
+        .gently(&["correction", "retire", "correction-2", "--reason", "no"])
+        .exits(0);
+    let twice = person.gently(&["correction", "ratify", "1"]).exits(2);
+    assert!(
+        twice.err.contains("correction-1 is ratified already"),
+        "{twice:#?}"
+    );
+    assert!(
+        person
+            .gently(&args)
+            .exits(1)
+            .out
+            .contains("0 proposed, 3 on record already")
+    );
+    let missing = person
+        .gently(&["correction", "import", "nowhere.jsonl"])
+        .exits(2);
+    assert!(missing.err.contains("nowhere.jsonl"), "{missing:#?}");
+}
+
+#[test]
+fn it_takes_the_place_of_a_fact_and_disagrees_with_one() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    for text in ["The office closes at five.", "The office closes at four."] {
+        let args = ["fact", "add", text, "--subject", "hours"];
+        person.gently(&args).exits(0);
+    }
+    person.gently(&["fact", "ratify", "fact-1"]).exits(0);
+    let lines = person.log().len();
+    let args = [
+        "correction",
+        "add",
+        "The office closes at six.",
+        "--subject",
+        "Hours",
+        "--replaces",
+        "fact-1",
+    ];
+    let made = person.gently(&args).exits(0);
+    assert!(made.err.contains("fact-1 is out of force"), "{made:#?}");
+    assert_eq!(person.log().len(), lines + 2);
+    let facts = person.gently(&["fact", "list", "--all"]).exits(0).out;
+    assert!(facts.contains("fact-1  retired"), "{facts}");
+    let twice = person.gently(&args).exits(2);
+    assert!(
+        twice.err.contains("fact-1 is retired already"),
+        "{twice:#?}"
+    );
+    assert!(person.gently(&["conflict", "list"]).exits(0).out.is_empty());
+    person.gently(&["fact", "ratify", "fact-2"]).exits(0);
+    let conflicts = person.gently(&["conflict", "list"]).exits(0).out;
+    assert!(
+        conflicts.contains("fact-2") && conflicts.contains("correction-1"),
+        "{conflicts}"
+    );
+    // What it rejects is no claim of it.
+    let args = [
+        "correction",
+        "add",
+        "The office closes at four",
+        "--not",
+        "It closes at six",
+        "--subject",
+        "hours",
+        "--replaces",
+        "correction-1",
+    ];
+    person.gently(&args).exits(0);
+    assert!(person.gently(&["conflict", "list"]).exits(0).out.is_empty());
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+}
+
+#[test]
+fn what_is_none_is_refused_and_nothing_is_recorded() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let lines = person.log().len();
+    for (args, said) in [
+        (&["  "][..], "the correction says nothing"),
+        (&["a (not: b)"], "'(not:'"),
+        (&["a", "--not", "(NOT: b"], "'(not:'"),
+        (&["Same.", "--not", "same"], "rejects something else"),
+        (&["a", "--confidence", "1.5"], "is no confidence"),
+        (&["a", "--confidence", "0,9"], "is no confidence"),
+        (&["a", "--decay", "E"], "decay"),
+        (&["a", "--domain", "Law"], "is no name of a domain"),
+        (
+            &["a", "--replaces", "fact-9"],
+            "no fact, note, decision or correction 'fact-9'",
+        ),
+        (&["a", "--about", "99999999"], "99999999"),
+        (&["a", "--observed-at", "2999-01-01"], "future"),
+    ] {
+        let refused = person
+            .gently(&[&["correction", "add"], args].concat())
+            .exits(2);
+        assert!(refused.err.contains(said), "{args:?}: {refused:#?}");
+    }
+    assert_eq!(person.log().len(), lines);
+    let none = person.gently(&["correction", "list"]).exits(0);
+    assert!(none.err.contains("no correction is on record"), "{none:#?}");
+}
+
+#[test]
+fn a_question_that_begins_so_is_one_about_the_turn_before() {
+    let (person, server) = with_model("Noted.");
+    person.ask(ASKED).exits(0);
+    let asked = person
+        .gently(&["ask", "-c", "Correction: Canberra is the capital."])
+        .exits(0);
+    assert!(
+        asked.err.contains("correction-1 is on record, about "),
+        "{asked:#?}"
+    );
+    let sent = server.requests().last().unwrap().json().to_string();
+    assert!(
+        sent.contains("Facts on record") && sent.contains("Canberra is the capital."),
+        "{sent}"
+    );
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(list[0]["claim"], "Canberra is the capital.");
+    assert!(list[0]["about"].is_string(), "{list:#}");
+    let lines = person.log().len();
+    let refused = person.gently(&["ask", "-c", "correction:  "]).exits(2);
+    assert!(
+        refused.err.contains("the correction says nothing"),
+        "{refused:#?}"
+    );
+    assert_eq!(person.log().len(), lines);
+}
+
+#[test]
+fn secrets_go_and_what_is_erased_is_nowhere() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let secret = ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat();
+    let (claim, rejected) = (
+        "The zygomorphic token changed.",
+        format!("It is {secret} quokkafied"),
+    );
+    let made = person
+        .gently(&["correction", "add", claim, "--not", &rejected])
+        .exits(0);
+    assert!(
+        made.err.contains("removed before it was stored"),
+        "{made:#?}"
+    );
+    let found = person.gently(&["search", "quokkafied"]).exits(0).out;
+    assert!(found.contains("correction-1"), "{found}");
+    person.gently(&["erase", "correction-1", "--yes"]).exits(0);
+    let shown = person.gently(&["show", "correction-1"]).exits(0).out;
+    assert!(shown.contains("(erased)"), "{shown}");
+    person.gently(&["sync"]).exits(0);
+    for word in ["zygomorphic", "quokkafied", &secret] {
+        let grep = Command::new("grep")
+            .args(["-rla", word])
+            .arg(person.home())
+            .output();
+        let files = String::from_utf8(grep.unwrap().stdout).unwrap();
+        assert_eq!(files, "", "{word}");
+    }
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+}
+
+#[test]
+fn a_row_that_was_changed_by_hand_is_found_and_made_again() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    person
+        .gently(&["correction", "add", RIGHT, "--not", WRONG])
+        .exits(0);
+    for change in [
+        "UPDATE continuity_item SET confidence_milli = 1000",
+        "UPDATE continuity_item SET decay = 'A'",
+        "UPDATE continuity_item SET domain = 'law'",
+        "UPDATE continuity_item SET state = 'retired'",
+        "DELETE FROM continuity_item",
+    ] {
+        unguarded(person.home().join("gently.db"))
+            .execute(change, [])
+            .unwrap();
+        let verified = person.verified();
+        assert_eq!(verified["answers"]["consistent"], "no", "{change}");
+        person.gently(&["audit", "rebuild"]).exits(0);
+        assert_eq!(
+            person.verified()["answers"]["consistent"],
+            "yes",
+            "{change}"
+        );
+    }
+}
+
+#[test]
+fn the_view_says_what_the_record_says() {
+    let (person, _server) = with_model("Sydney.");
+    person.ask(ASKED).exits(0);
+    let args = [
+        "correction",
+        "add",
+        RIGHT,
+        "--not",
+        WRONG,
+        "--about",
+        "last",
+        "--subject",
+        "capital",
+        "--domain",
+        "geo",
+        "--confidence",
+        "0.95",
+        "--decay",
+        "D",
+        "--observed-at",
+        "30d",
+    ];
+    person.gently(&args).exits(0);
+    person
+        .gently(&["correction", "add", "Tea is better.", "--decay", "A"])
+        .exits(0);
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    let database = person.database();
+    let sql = "SELECT json_array(id, subject, domain, claim, rejected, confidence, source, effective_confidence,
+                 decay_class, json(metadata), state) FROM corrections ORDER BY line";
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .unwrap();
+    let rows: Vec<Value> = rows
+        .map(|row| serde_json::from_str(&row.unwrap()).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 2);
+    for (row, told) in rows.iter().zip(list.as_array().unwrap()) {
+        let keys = [
+            "id",
+            "subject",
+            "domain",
+            "claim",
+            "rejected",
+            "confidence",
+            "source",
+            "effective_confidence",
+            "decay",
+        ];
+        for (at, key) in keys.iter().enumerate() {
+            assert_eq!(row[at], told[*key], "{key}: {row} {told}");
+        }
+    }
+    assert_eq!(rows[0][9]["correction_type"], "replacement");
+    assert_eq!(rows[1][9]["correction_type"], "preference");
+    assert!(rows[0][9]["trace_id"].is_string() && rows[0][9]["session_id"].is_string());
+    let events = "SELECT count(*) FROM audit_log WHERE event_type = 'correction'";
+    let events: u32 = database.query_row(events, [], |row| row.get(0)).unwrap();
+    assert_eq!(events, 2);
+}
+
+#[test]
+fn a_home_without_texts_keeps_a_commitment_and_takes_no_file() {
+    let person = Person::with(&[("GENTLY_STORE_CONTENT", "none")]);
+    person.gently(&["init"]).exits(0);
+    let made = person.gently(&["correction", "add", RIGHT]).exits(0);
+    assert!(
+        made.out.contains("not kept") && made.err.contains("not kept"),
+        "{made:#?}"
+    );
+    let listed = person.gently(&["correction", "list"]).exits(0);
+    assert!(
+        listed
+            .err
+            .contains("1 correction is on record by its commitment only"),
+        "{listed:#?}"
+    );
+    let file = person.at("pairs.jsonl");
+    std::fs::write(&file, "{\"chosen\":\"x\"}\n").unwrap();
+    let refused = person
+        .gently(&["correction", "import", file.to_str().unwrap()])
+        .exits(2);
+    assert!(refused.err.contains("keeps no texts"), "{refused:#?}");
+}
