@@ -2,7 +2,8 @@
 -- columns more. docs/schema.md explains each table.
 
 DROP VIEW continuity_text;
-ALTER TABLE continuity_item RENAME TO continuity_item_before;
+CREATE TABLE continuity_item_before AS SELECT * FROM continuity_item;
+DROP TABLE continuity_item;
 
 CREATE TABLE continuity_item (               -- what continuity selects from (AEGIS 6); derived from artifact
   line             INTEGER PRIMARY KEY REFERENCES artifact(line), -- of the artifact that made it

@@ -130,6 +130,9 @@ fn home() -> Person {
         .gently(&["ask", "--ref", "deadbeef", "And before?"])
         .exits(1);
     person.gently(&["note", "add", "The disk hums."]).exits(0);
+    person
+        .gently(&["correction", "add", "They run.", "--not", "They walk."])
+        .exits(0);
     let rig = Rig::borrowed(&person.home());
     let now = rig.store().head().unwrap().time;
     let conversation = rig.store().newest_threads(9).unwrap().pop().unwrap();

@@ -79,6 +79,7 @@ fn what_was_wrong_stays_corrected_elsewhere() {
 #[test]
 fn an_answer_that_denies_what_was_rejected_is_no_warning() {
     let (person, _server) = with_model("Sydney is not the capital of Australia, it is Canberra.");
+    person.gently(&["init"]).exits(0);
     let args = [
         "correction",
         "add",
@@ -98,6 +99,7 @@ fn an_answer_that_denies_what_was_rejected_is_no_warning() {
 #[test]
 fn it_fades_and_is_left_out_with_the_reason() {
     let (person, server) = with_model("It is Canberra.");
+    person.gently(&["init"]).exits(0);
     for (decay, age) in [("A", "2000d"), ("d", "200d"), ("C", "100d")] {
         let args = [
             "correction",

@@ -52,7 +52,25 @@ fn before_conversations(path: &Path) {
             }
         }
     }
-    // As the first one makes it: no beginnings of words are in it.
+    // As the first one makes them: without what corrections have.
+    let item = "SELECT sql FROM sqlite_schema WHERE name = ?1 AND type = ?2";
+    let made = |name: &str, kind: &str| -> String {
+        let sql = only_first.query_row(item, [name, kind], |row| row.get(0));
+        sql.unwrap()
+    };
+    let columns = "line, id, kind, state, state_line, subject, source, observed_at, confidence, phase, tier, session, hash";
+    let indexes = ["state", "subject", "session"]
+        .map(|of| made(&format!("idx_continuity_item_{of}"), "index"));
+    database
+        .execute_batch(&format!(
+            "DROP VIEW continuity_text; CREATE TABLE kept AS SELECT {columns} FROM continuity_item;
+             DROP TABLE continuity_item; {}; INSERT INTO continuity_item SELECT * FROM kept; DROP TABLE kept; {}; {}",
+            made("continuity_item", "table"),
+            indexes.join("; "),
+            made("continuity_text", "view"),
+        ))
+        .unwrap();
+    // No beginnings of words are in it.
     let table = "SELECT sql FROM sqlite_schema WHERE name = 'turn_fts'";
     let table: String = only_first.query_row(table, [], |row| row.get(0)).unwrap();
     database

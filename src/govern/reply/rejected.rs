@@ -58,7 +58,9 @@ impl Rejection<'_> {
             let known = reply_words();
             known.against.has(word) || word.ends_with("n't")
         };
-        let is_claim = phrase::find(words, self.claim).is_some();
+        // A claim that goes on where the rejected one ends.
+        let goes_on = phrase::find(&phrase::words(self.claim), self.rejected).is_some();
+        let is_claim = goes_on && phrase::find(words, self.claim).is_some();
         !is_claim && !before.iter().chain(after).any(speaks_against)
     }
 }

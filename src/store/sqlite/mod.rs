@@ -690,7 +690,7 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        assert_eq!(new.version().unwrap(), 4);
+        assert_eq!(new.version().unwrap(), 5);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());
     }
