@@ -280,7 +280,11 @@ fn the_audit_log_is_the_log() {
         assert_eq!(time, line.time, "{text}");
         let name = match &line.event {
             Event::Prompt { .. } => "query",
-            Event::Artifact { kind, .. } if kind == "config_reload" => "config_reload",
+            Event::Artifact { kind, .. }
+                if matches!(kind.as_str(), "config_reload" | "correction") =>
+            {
+                kind.as_str()
+            }
             other => other.name(),
         };
         assert_eq!(event, name);
