@@ -175,8 +175,8 @@ fn after(made: &RecordedCorrection, said: &CorrectionInput) {
     if let Some(replaced) = &made.replaced {
         say(&format!("{} is out of force", short_name(replaced)));
     }
-    if said.confidence < MEDIUM {
-        say("it is put before no model: less than half of a confidence is too little");
+    if made.left < MEDIUM {
+        say("it is put before no model: of its confidence less than a half is left");
         return;
     }
     say(&match said.decay.unwrap_or(DEFAULT_DECAY).lifetime() {
@@ -277,10 +277,16 @@ fn confidence_words(confidence: u16, left: u16) -> String {
     }
 }
 
+/// So many lines that are none are said one by one.
+const REFUSED_SAID: usize = 10;
+
 /// Says what became of a file.
 fn imported(made: &CorrectionImport, json: bool) -> u8 {
-    for (line, reason) in &made.refused {
+    for (line, reason) in made.refused.iter().take(REFUSED_SAID) {
         say(&format!("line {line} is no correction: {}", quiet(reason)));
+    }
+    if let more @ 1.. = made.refused.len().saturating_sub(REFUSED_SAID) {
+        say(&format!("and {more} lines more; --json names them all"));
     }
     if made.removed > 0 {
         say(&format!(

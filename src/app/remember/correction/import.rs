@@ -149,9 +149,8 @@ fn read_line(line: &[u8]) -> Result<(CorrectionInput, &'static str), String> {
             line.len()
         ));
     }
-    let read: CorrectionLine = serde_json::from_slice(line).map_err(|error| {
-        format!("no JSON object with \"chosen\", and perhaps \"prompt\", \"rejected\", \"domain\", \"confidence\", \"source\": {error}")
-    })?;
+    let read: CorrectionLine = serde_json::from_slice(line)
+        .map_err(|error| format!("no JSON object with \"chosen\" ({error})"))?;
     let confidence = match read.confidence {
         None => DEFAULT_CONFIDENCE,
         Some(number) => rounded(&number)?,

@@ -156,6 +156,8 @@ pub struct RecordedCorrection {
     pub rejected: String,
     /// The item that was taken out of force in the same step.
     pub replaced: Option<String>,
+    /// What is left of its confidence by now, in thousandths.
+    pub left: u16,
     /// Kinds of secrets that were removed.
     pub removed: Vec<String>,
 }
@@ -336,6 +338,9 @@ pub async fn add(
         claim: item.text.as_str().to_owned(),
         rejected: rejected.as_str().to_owned(),
         replaced: replaced.map(|item| item.id),
+        left: checked
+            .decay
+            .left_of(checked.confidence, now.since(checked.observed_at)),
         removed: item.removed,
     })
 }
