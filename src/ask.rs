@@ -28,6 +28,7 @@ use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::measures::QuestionDoor;
+use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
@@ -133,6 +134,8 @@ pub struct Question<'a> {
     pub client: Option<&'a ClientRequest>,
     /// Where it came in.
     pub door: QuestionDoor,
+    /// The specialist that is asked; none where a model is asked by its own name.
+    pub specialist: Option<SpecialistId>,
 }
 
 /// What a turn can't go on without.
@@ -574,6 +577,7 @@ impl<'a> QuestionToRecord<'a> {
         let now = (self.environment.stopwatch)();
         TurnEntry {
             door: self.input.question.door,
+            specialist: self.input.question.specialist,
             compile_ms: now.saturating_sub(self.input.begun),
         }
     }

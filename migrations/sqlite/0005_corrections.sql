@@ -1,5 +1,5 @@
--- Corrections: what continuity selects from has a kind more, and what is left of a correction's confidence needs three
--- columns more. docs/schema.md explains each table.
+-- Corrections, specialists and ratings. What continuity selects from has a kind more, and what is left of a correction's
+-- confidence needs three columns more. docs/schema.md explains each table.
 
 DROP VIEW continuity_text;
 CREATE TABLE continuity_item_before AS SELECT * FROM continuity_item;
@@ -87,3 +87,29 @@ SELECT id, created_at, subject, domain, claim, rejected, confidence_milli / 1000
           LEFT JOIN (SELECT 'B' AS class, 315576000 AS lifetime UNION ALL SELECT 'C', 94672800
                      UNION ALL SELECT 'D', 15778800) d ON d.class = i.decay
          WHERE i.kind = 'correction');
+
+-- What people said of answers: the newest rating of each exchange and auth key; derived from artifact.
+CREATE TABLE rating (
+  line        INTEGER PRIMARY KEY REFERENCES artifact(line),
+  exchange_id TEXT NOT NULL,
+  by_key      TEXT NOT NULL,                 -- hash of the auth key
+  specialist  TEXT,                          -- specialist:000001; null: a model was asked by its own name
+  model       TEXT NOT NULL,
+  domain      TEXT NOT NULL,                 -- the likeliest of the question
+  verdict     TEXT NOT NULL CHECK (verdict IN ('good', 'bad')),
+  UNIQUE (exchange_id, by_key)
+) STRICT;
+CREATE INDEX idx_rating_count ON rating(specialist, model, domain, verdict);
+
+-- Who answered: the specialist that was asked for; null where a model was asked by its own name.
+ALTER TABLE exchange_measure ADD COLUMN specialist TEXT;
+
+CREATE VIEW promotions (id, created_at, specialist, event, from_model, to_model, reverted, metadata, line) AS
+SELECT a.id, CAST(strftime('%s', l.time) AS INTEGER), json_extract(a.document, '$.content.specialist'),
+       json_extract(a.document, '$.content.event'), json_extract(a.document, '$.content.from_model'),
+       json_extract(a.document, '$.content.to_model'),
+       EXISTS (SELECT 1 FROM artifact r WHERE r.kind = 'promotion' AND r.line > a.line
+                AND json_extract(r.document, '$.content.reverts') = a.id),
+       json_extract(a.document, '$.content.metadata'), a.line
+  FROM artifact a JOIN log_line_part l ON l.n = a.line
+ WHERE a.kind = 'promotion';

@@ -191,6 +191,14 @@ pub enum IdKind {
     Consent,
     /// That traces were handed on.
     Export,
+    /// A field of questions.
+    Domain,
+    /// Somebody who answers.
+    Specialist,
+    /// That a specialist was bound to another model.
+    Promotion,
+    /// What a person said of an answer.
+    Rating,
 }
 
 /// What there is to say of a kind of ids.
@@ -219,7 +227,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 15] = {
+const ID_KINDS: [IdKindRow; 19] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -266,6 +274,25 @@ const ID_KINDS: [IdKindRow; 15] = {
             Export,
             "export",
             "the record that traces were handed on",
+            SHOW,
+        ),
+        id_kind(Domain, "domain", "a domain", SHOW),
+        id_kind(
+            Specialist,
+            "specialist",
+            "a specialist",
+            "gently specialist show",
+        ),
+        id_kind(
+            Promotion,
+            "promotion",
+            "the record that a specialist was bound to another model",
+            SHOW,
+        ),
+        id_kind(
+            Rating,
+            "rating",
+            "the record of what was said of an answer",
             SHOW,
         ),
     ]

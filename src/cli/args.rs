@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+use crate::app::ask::SpecialistWish;
 
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
@@ -33,10 +35,12 @@ use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::remember::correction::CorrectionCommand;
 use super::remember::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::remember::project::ProjectCommand;
+use super::remember::rate::RateArgs;
 use super::screen::confirm::ConfirmArgs;
 use super::set_up::config::ConfigCommand;
 use super::set_up::hook::HookCommand;
 use super::set_up::model::ModelCommand;
+use super::set_up::specialist::{DomainCommand, SpecialistCommand};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -98,6 +102,14 @@ pub enum Command {
     /// What the work at hand is for
     #[command(subcommand)]
     Intent(IntentCommand),
+    /// Say whether an answer was good: it decides who is asked next
+    Rate(RateArgs),
+    /// Fields of questions, known by their words
+    #[command(subcommand)]
+    Domain(DomainCommand),
+    /// Specialists: names that are bound to models, and answer in domains
+    #[command(subcommand)]
+    Specialist(SpecialistCommand),
     /// What disagrees, and which of it holds
     #[command(subcommand)]
     Conflict(ConflictCommand),
@@ -307,6 +319,8 @@ pub struct AskArgs {
     /// Which model answers: ollama/NAME, anthropic/NAME, openai/NAME, observer, replay, or an alias
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    #[command(flatten)]
+    pub specialist: SpecialistWishArgs,
     /// A text file, put behind the question under its name, size and SHA-256; again for more. Its
     /// part of the prompt is recorded as the question is. Standard input needs no -f; a file called -
     /// is ./-
@@ -327,6 +341,38 @@ pub struct AskArgs {
     /// lost the turn
     #[arg(long, value_name = "FILE")]
     pub receipt: Option<PathBuf>,
+}
+
+/// To which specialist a question goes.
+#[derive(Debug, Args)]
+pub struct SpecialistWishArgs {
+    /// The specialist that it goes to, with its model and its part of the system message
+    #[arg(long, value_name = "NAME", conflicts_with = "model")]
+    pub specialist: Option<String>,
+    /// Whom it goes to: fast asks the specialist of whom most is expected
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["model", "specialist"])]
+    pub accuracy: Option<AccuracyArg>,
+    /// The domain that it is of; without it, its words decide
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+}
+
+/// How sure an answer is to be.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum AccuracyArg {
+    /// One specialist answers.
+    Fast,
+}
+
+impl SpecialistWishArgs {
+    /// The same as the desk takes it.
+    pub fn wish(&self) -> Option<SpecialistWish> {
+        match (&self.specialist, self.accuracy) {
+            (Some(name), _) => Some(SpecialistWish::Named(name.clone())),
+            (None, Some(AccuracyArg::Fast)) => Some(SpecialistWish::Best),
+            (None, None) => None,
+        }
+    }
 }
 
 /// `gently sanitize`.

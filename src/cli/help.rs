@@ -64,6 +64,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &[
             "fact",
             "correction",
+            "rate",
             "note",
             "decision",
             "intent",
@@ -84,6 +85,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "config",
             "key",
             "kernel",
+            "domain",
+            "specialist",
             "hook",
             "doctor",
             "completions",

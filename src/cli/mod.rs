@@ -29,9 +29,9 @@ use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase};
 use look::{action, conversation, drift, log, search, session, show, stats, thread};
 use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
-use remember::{conflict, context, correction, items, project};
+use remember::{conflict, context, correction, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};
-use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
+use set_up::{config, hook, init, kernel, key, model, sanitize, sight, specialist};
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -146,6 +146,9 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Note(command) => items::note(command, json).await,
         Command::Decision(command) => items::decision(command, json).await,
         Command::Intent(command) => items::intent(command, json).await,
+        Command::Rate(args) => rate::run(&args, json).await,
+        Command::Domain(command) => specialist::domain(command, json).await,
+        Command::Specialist(command) => specialist::specialist(command, json).await,
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod authority;
+pub mod choice;
 mod clauses;
 pub mod drift;
 mod forms;

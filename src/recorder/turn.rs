@@ -27,6 +27,7 @@ use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::reply::ReplyDoc;
+use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
 use crate::record::trace::sources::SourceCount;
 use crate::store::{ExchangeOutcome, SessionRow};
@@ -41,6 +42,8 @@ use super::placeholders::StoredReply;
 pub struct TurnEntry {
     /// Where the question came in.
     pub door: QuestionDoor,
+    /// The specialist that is asked; none where a model is asked by its own name.
+    pub specialist: Option<SpecialistId>,
     /// Milliseconds from the turn's begin until it was handed to the recorder.
     pub compile_ms: u64,
 }

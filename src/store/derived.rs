@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `continuity_item`, `project` | artifacts |
 //! | `conversation` | turns of threads, and artifacts |
+//! | `rating` | artifacts: the newest of each exchange and auth key |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
 //! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
@@ -18,6 +19,7 @@ use crate::record::ledger::conversation::{ConversationRow, ConversationRows, Pro
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
+use crate::record::ledger::specialist::{Rating, Ratings};
 
 use super::access::{ReadStore, Store, WriteStore};
 use super::driver::SearchIndex;
@@ -36,6 +38,8 @@ pub struct DerivedFaults {
     pub conversations: u64,
     /// The same of projects.
     pub projects: u64,
+    /// The same of ratings.
+    pub ratings: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -53,7 +57,7 @@ impl DerivedFaults {
 
     /// How many rows of tables it is.
     pub fn rows(&self) -> u64 {
-        self.items + self.conversations + self.projects + self.erased + self.settings
+        self.items + self.conversations + self.projects + self.ratings + self.erased + self.settings
     }
 }
 
@@ -104,6 +108,7 @@ struct DerivedRows {
     items: DerivedTable<String, Item>,
     conversations: DerivedTable<Uuid, ConversationRow>,
     projects: DerivedTable<String, ProjectRow>,
+    ratings: DerivedTable<u64, Rating>,
     /// What tombstones name, each with the line of the tombstone.
     erased: BTreeSet<(String, u64)>,
     noted_erased: BTreeSet<(String, u64)>,
@@ -156,7 +161,7 @@ fn readable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
 impl DerivedRows {
     fn of(store: &ReadStore) -> Result<DerivedRows, StoreError> {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
-        let mut erased = BTreeSet::new();
+        let (mut erased, mut ratings) = (BTreeSet::new(), Ratings::default());
         let artifacts = store.artifacts(ArtifactFilter::All)?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
@@ -169,6 +174,7 @@ impl DerivedRows {
             let document = document.filter(|_| !gone.has(id, line));
             items.take(line, kind, id, document, artifact.commitment);
             said.take(line, kind, id, document);
+            ratings.take(line, kind, document);
             let content = item::content(document).filter(|_| kind == TOMBSTONE);
             let ids = content
                 .as_ref()
@@ -205,6 +211,10 @@ impl DerivedRows {
                 given: said.projects(),
                 found: readable(store.projects_by_id())?,
             },
+            ratings: DerivedTable {
+                given: ratings.into_map(),
+                found: readable(store.ratings_by_line())?,
+            },
             erased,
             noted_erased,
             settings: store.noted_settings()?,
@@ -236,6 +246,15 @@ impl ReadStore {
         Ok(rows.map(|row| (row.id.clone(), row)).collect())
     }
 
+    fn ratings_by_line(&self) -> Result<BTreeMap<u64, Rating>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_rating(&mut |rating| {
+            rows.insert(rating.line, rating);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     fn noted_settings(&self) -> Result<NotedSettings, StoreError> {
         let newest = self.newest_artifact(CONFIG_RELOAD)?;
         let state = readable(self.setting_state())?;
@@ -262,6 +281,7 @@ impl ReadStore {
             items: rows.items.faults(),
             conversations: rows.conversations.faults(),
             projects: rows.projects.faults(),
+            ratings: rows.ratings.faults(),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -275,6 +295,7 @@ impl WriteStore {
         rows.items.mend(self, "id")?;
         rows.conversations.mend(self, "thread_id")?;
         rows.projects.mend(self, "id")?;
+        rows.ratings.mend(self, "line")?;
         for (id, line) in rows.noted_erased.difference(&rows.erased) {
             let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
             self.change(AGAIN, sql, values![id.as_str(), *line])?;

@@ -7,6 +7,7 @@
 //! a column and three functions of these names.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -180,6 +181,8 @@ pub trait Driver: Send {
     /// the places in a part of it.
     fn marks(&self, terms: &[SearchTerm], texts: &[&str])
     -> Result<Vec<Vec<TextSpan>>, StoreError>;
+    /// The words of each text as an index of turns stems them, each once.
+    fn stems(&self, texts: &[&str]) -> Result<Vec<BTreeSet<String>>, StoreError>;
     /// Which of some short texts a search finds, as an index of turns finds texts.
     fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError>;
     /// How many texts are in an index.

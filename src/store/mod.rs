@@ -27,6 +27,7 @@ mod ledger;
 mod open;
 mod orphans;
 mod questions;
+mod ratings;
 mod recall;
 mod rows;
 mod schema;
@@ -249,6 +250,7 @@ mod tests {
             declared::<DriftRow>,
             declared::<AssertionRow>,
             declared::<MeasureRow>,
+            declared::<Rating>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

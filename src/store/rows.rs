@@ -19,6 +19,7 @@ use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
+use crate::record::ledger::specialist::{Rating, RatingVerdict, SpecialistId};
 use crate::record::log::end::LogEnd;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
@@ -511,6 +512,7 @@ stored! {
         first_byte_ms: Option<u64> = "first_byte_ms",
         model_ms: Option<u64> = "model_ms",
         judge_ms: Option<u64> = "judge_ms",
+        specialist: Option<SpecialistId> = "specialist",
     }
 }
 words! { QuestionDoor: "a door of questions" of QuestionDoor::ALL, }
@@ -986,6 +988,18 @@ stored! {
         tier: Option<u8> = "tier",
         session: Option<Hash32> = "session",
         hash: Hash32 = "hash",
+    }
+}
+
+stored! {
+    Rating of "rating" {
+        line: u64 = "line",
+        exchange: Uuid = "exchange_id",
+        by: Hash32 = "by_key",
+        specialist: Option<SpecialistId> = "specialist",
+        model: String = "model",
+        domain: String = "domain",
+        verdict: RatingVerdict = "verdict",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::record::unseen::spelled_on_a_line;
 
 /// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
 /// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
-const NO_EVIDENCE: [&str; 17] = [
+const NO_EVIDENCE: [&str; 18] = [
     "auth_failure",
     "block",
     "calendar_state",
@@ -18,6 +18,7 @@ const NO_EVIDENCE: [&str; 17] = [
     "placeholder",
     "placeholder_key",
     "project",
+    "rating",
     "refinery_schema_history",
     "scrub",
     "setting_state",

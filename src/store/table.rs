@@ -30,6 +30,7 @@ use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
+use crate::record::ledger::specialist::{RatingVerdict, SpecialistId};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
@@ -496,6 +497,7 @@ macro_rules! printed {
 }
 printed! {
     Uuid: "a UUID",
+    SpecialistId: "a specialist",
     Hash32: "a hash",
     PublicKey: "a public key",
     Header: "a block header",
@@ -537,6 +539,7 @@ words! {
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
     ProjectState: "open or retired" of ProjectState::ALL,
+    RatingVerdict: "good or bad" of RatingVerdict::ALL,
 }
 
 impl Bind for Block {

@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 7] = [
+const VIEWS: [(&str, &str, &str); 8] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -40,6 +40,11 @@ const VIEWS: [(&str, &str, &str); 7] = [
         "corrections",
         "id, created_at, subject, domain, claim, rejected, confidence, source, effective_confidence, decay_class, metadata",
         "state, about, line",
+    ),
+    (
+        "promotions",
+        "id, created_at, specialist, event, from_model, to_model, reverted, metadata",
+        "line",
     ),
     (
         "audit_log",
@@ -133,6 +138,12 @@ fn home() -> Person {
     person
         .gently(&["correction", "add", "They run.", "--not", "They walk."])
         .exits(0);
+    for args in [
+        &["specialist", "add", "vet", "-m", "ollama/dog"][..],
+        &["specialist", "promote", "vet", "--to", "ollama/cat"],
+    ] {
+        person.gently(args).exits(0);
+    }
     let rig = Rig::borrowed(&person.home());
     let now = rig.store().head().unwrap().time;
     let conversation = rig.store().newest_threads(9).unwrap().pop().unwrap();
@@ -281,7 +292,7 @@ fn the_audit_log_is_the_log() {
         let name = match &line.event {
             Event::Prompt { .. } => "query",
             Event::Artifact { kind, .. }
-                if matches!(kind.as_str(), "config_reload" | "correction") =>
+                if matches!(kind.as_str(), "config_reload" | "correction" | "promotion") =>
             {
                 kind.as_str()
             }

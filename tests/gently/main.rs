@@ -113,6 +113,7 @@ mod share;
 mod sight;
 mod signatures;
 mod since;
+mod specialists;
 mod stamp;
 mod stats;
 mod store;

@@ -48,6 +48,8 @@ use super::redacted::clean;
 use super::remember::correction::{self, CorrectionInput};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
+pub use super::set_up::specialist::choice::SpecialistWish;
+use super::set_up::specialist::choice::{ChosenSpecialist, choose as choose_specialist};
 use attachment::{Attachment, AttachmentNotice, QuestionText, too_long, with_files};
 use chat::last_exchange;
 use denial::{fault_words, refusal_words};
@@ -81,6 +83,10 @@ pub struct AskRequest {
     pub client: Option<ClientRequest>,
     /// Where it came in.
     pub door: QuestionDoor,
+    /// The specialist that it goes to, in the place of a model.
+    pub specialist: Option<SpecialistWish>,
+    /// The domain that it is of, where somebody says so.
+    pub domain: Option<String>,
 }
 
 /// A question for which everything is at hand, and nothing is on record.
@@ -97,6 +103,7 @@ pub struct AskSetup<'a> {
     /// What a client brought beside it.
     client: Option<ClientRequest>,
     door: QuestionDoor,
+    specialist: Option<ChosenSpecialist>,
     declared: DeclaredContext,
     position: ThreadPosition,
     /// Whether it begins another conversation.
@@ -144,6 +151,8 @@ pub struct AskResult {
     pub leaves_machine: bool,
     /// What the server lists in the place of a model that it does not know, in a sentence.
     pub instead: Option<String>,
+    /// The specialist that it went to, and why.
+    pub specialist: Option<ChosenSpecialist>,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -162,11 +171,16 @@ pub async fn prepare<'a>(
         project: project::id_in_use(store, &opened.config)?,
     };
     let position = request.thread.standing(store, &scope)?;
+    let specialist = request.specialist.as_ref();
+    let specialist = specialist
+        .map(|wish| choose_specialist(store, wish, (&request.text, request.domain.as_deref())))
+        .transpose()?;
+    let bound = specialist.as_ref().map(|chosen| chosen.model.as_str());
     let keeps = position.thread.filter(|_| request.thread.keeps_model());
     let choice = choose_in(
         keeps.map(|thread| (&**store, thread)),
-        request.model.as_deref(),
-        &request.call,
+        bound.or(request.model.as_deref()),
+        &with_system(&request.call, specialist.as_ref()),
         (&opened.config, &database),
     )
     .await?;
@@ -177,6 +191,15 @@ pub async fn prepare<'a>(
     // What is in a file is not what the question is about.
     let plan = SightPlan::of(&opened.kernel, &text, request.sight);
     let mut model = showing(choice.model, &request.files, notice)?;
+    if let Some(chosen) = &specialist {
+        if request.specialist == Some(SpecialistWish::Best) {
+            notice(&chosen.sentence());
+        }
+        model = match chosen.window {
+            Some(window) => model.within(Some(window)),
+            None => model,
+        };
+    }
     if let Some(client) = &client {
         model = model.holding(&client.images);
     }
@@ -217,6 +240,7 @@ pub async fn prepare<'a>(
         alias: choice.alias,
         client,
         door: request.door,
+        specialist,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         position,
         anew: request.thread.anew || begins.is_some(),
@@ -224,6 +248,15 @@ pub async fn prepare<'a>(
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// What a call is made with, and a specialist's part of the system message where nobody gives another.
+fn with_system(call: &CallOptions, chosen: Option<&ChosenSpecialist>) -> CallOptions {
+    let own = chosen.and_then(|chosen| chosen.system.clone());
+    CallOptions {
+        system: call.system.clone().or(own),
+        ..call.clone()
+    }
 }
 
 /// How a question begins that corrects the turn before it.
@@ -478,6 +511,7 @@ impl AskSetup<'_> {
             standing: self.position,
             client: self.client.as_ref(),
             door: self.door,
+            specialist: self.specialist.as_ref().map(|chosen| chosen.id),
         };
         let observations = self.observations;
         let gather = move || observations;
@@ -520,6 +554,7 @@ impl AskSetup<'_> {
             removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             files: self.asked.files,
             declared: self.declared,
+            specialist: self.specialist,
             instead,
             ..AskResult::of(self.opened, &self.model, turn)
         })
@@ -594,6 +629,7 @@ impl AskResult {
             leaves_machine: model.leaves_machine(),
             removed: Vec::new(),
             instead: None,
+            specialist: None,
         }
     }
 

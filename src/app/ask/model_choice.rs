@@ -130,7 +130,7 @@ pub async fn choose(
         let first = first_there(config, database).await;
         (first.id, Some(first.why), first.is_from_list)
     } else {
-        (resolve(wanted, config), None, false)
+        (resolved(wanted, config), None, false)
     };
     no_secret("--model, model.default", &id)?;
     if !is_plain_name(&id) {
@@ -298,7 +298,7 @@ pub async fn choose_in(
         }
         _ => None,
     };
-    let configured = resolve(&config.model.default, config);
+    let configured = resolved(&config.model.default, config);
     let Some(last) = last.filter(|id| !stands_beside(id) && *id != configured) else {
         return choose(asked, call, config, database).await;
     };
@@ -326,7 +326,7 @@ async fn shut_server(id: &str, config: &Config) -> Option<String> {
 }
 
 /// The full id of a name.
-fn resolve(name: &str, config: &Config) -> String {
+pub fn resolved(name: &str, config: &Config) -> String {
     config
         .model
         .named
@@ -368,12 +368,12 @@ async fn first_there(config: &Config, database: &Path) -> FirstThere {
         listed
     } else if key(anthropic).is_some() {
         (
-            resolve("sonnet", config),
+            resolved("sonnet", config),
             format!("there is a key in ${anthropic}"),
         )
     } else if key(openai).is_some() {
         (
-            resolve("gpt", config),
+            resolved("gpt", config),
             format!("there is a key in ${openai}"),
         )
     } else {
@@ -408,7 +408,7 @@ const BY_NAME: &str = "the first by name";
 /// another that answered.
 async fn first_of_set_server(config: &Config, database: &Path) -> Option<(String, &'static str)> {
     let listed = names_of_set_server(config).await;
-    let meant = resolve("gpt", config);
+    let meant = resolved("gpt", config);
     let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
     let first = match listed.iter().find(is_meant) {
         Some(meant) => (meant.clone(), "the one that gpt means"),

@@ -5,4 +5,5 @@ pub mod correction;
 pub mod items;
 pub mod named_artifact;
 pub mod project;
+pub mod rating;
 pub(super) mod with_placeholders;

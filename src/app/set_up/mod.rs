@@ -8,3 +8,4 @@ pub mod model_list;
 pub mod provider_key;
 pub mod rules_in_force;
 pub mod settings;
+pub mod specialist;

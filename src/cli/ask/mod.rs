@@ -51,6 +51,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let request = AskRequest {
         text,
         files,
+        specialist: args.specialist.wish(),
+        domain: args.specialist.domain,
         model: args.model,
         call: args.call.options(),
         context: args.refs.request(),

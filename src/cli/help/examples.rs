@@ -484,6 +484,98 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "rate",
+        &[
+            ("gently rate last good", "the last answer was good"),
+            (
+                "gently rate 81bb5b35/16 bad --why \"no such law\"",
+                "and why it was not",
+            ),
+        ],
+    ),
+    (
+        "domain",
+        &[
+            (
+                "gently domain add law --words \"visa, court\"",
+                "a field of questions",
+            ),
+            ("gently domain list", "all of them"),
+        ],
+    ),
+    (
+        "domain add",
+        &[(
+            "gently domain add law --words \"visa, court\" --decay B",
+            "its corrections fade slowly",
+        )],
+    ),
+    (
+        "domain change",
+        &[(
+            "gently domain change law --words \"visa, court, judge\"",
+            "with other words",
+        )],
+    ),
+    (
+        "domain retire",
+        &[("gently domain retire law", "no question is of it any more")],
+    ),
+    (
+        "domain list",
+        &[("gently domain list --all", "those that are retired, too")],
+    ),
+    (
+        "specialist",
+        &[
+            (
+                "gently specialist add swe -m ollama/llama3.2",
+                "a name that is bound to a model",
+            ),
+            ("gently ask --specialist swe \"…\"", "ask it"),
+        ],
+    ),
+    (
+        "specialist add",
+        &[(
+            "gently specialist add swe -m ollama/llama3.2 --domains law",
+            "one that answers in a domain",
+        )],
+    ),
+    (
+        "specialist list",
+        &[(
+            "gently specialist list --all",
+            "those that are retired, too",
+        )],
+    ),
+    (
+        "specialist show",
+        &[("gently specialist show swe", "one of them")],
+    ),
+    (
+        "specialist change",
+        &[(
+            "gently specialist change swe --window 8192",
+            "say its window",
+        )],
+    ),
+    (
+        "specialist retire",
+        &[("gently specialist retire swe", "it is not asked any more")],
+    ),
+    (
+        "specialist promote",
+        &[(
+            "gently specialist promote swe --to ollama/qwen3",
+            "bind it to another model",
+        )],
+    ),
+    (
+        "specialist rollback",
+        &[("gently specialist rollback swe", "undo that")],
+    ),
+    (
         "note",
         &[
             ("gently note add \"Ana prefers short answers.\"", "keep one"),

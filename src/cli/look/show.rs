@@ -20,6 +20,7 @@ use crate::cli::args::{ActionCommand, ShowArgs};
 use crate::cli::remember::context::parts;
 use crate::cli::remember::{correction, items, project};
 use crate::cli::screen::quiet;
+use crate::cli::set_up::specialist;
 use crate::cli::{NEGATIVE, could_not, present_report, say};
 
 /// What was put before the model, in words.
@@ -60,9 +61,14 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         }
         IdKind::Drift => drift::print_event(&id, json),
         IdKind::Project => project::print_shown(&id, json),
-        IdKind::Conflict | IdKind::Opening | IdKind::Consent | IdKind::Export => {
-            artifact::run(&home, &id, json)
-        }
+        IdKind::Specialist => specialist::print_one(&id, json),
+        IdKind::Conflict
+        | IdKind::Opening
+        | IdKind::Consent
+        | IdKind::Export
+        | IdKind::Domain
+        | IdKind::Promotion
+        | IdKind::Rating => artifact::run(&home, &id, json),
     }
 }
 

@@ -85,15 +85,20 @@ pub struct CorrectionArgs {
 /// How fast a correction fades, as `--decay` takes it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "verbatim")]
-enum DecayArg {
+pub enum DecayArg {
+    /// Not at all.
     A,
+    /// In decades.
     B,
+    /// In years.
     C,
+    /// In months.
     D,
 }
 
 impl DecayArg {
-    fn class(self) -> DecayClass {
+    /// The class that it names.
+    pub fn class(self) -> DecayClass {
         match self {
             DecayArg::A => DecayClass::A,
             DecayArg::B => DecayClass::B,

@@ -5,3 +5,4 @@ pub(super) mod context;
 pub(super) mod correction;
 pub(super) mod items;
 pub(super) mod project;
+pub(super) mod rate;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::specialist::SpecialistId;
 use crate::record::hash::Hash32;
 
 /// Where a question came in.
@@ -54,6 +55,9 @@ pub struct TurnMeasures {
     pub same_pairs: u64,
     /// The model, and what was put before it but the kernel; 0 when no model was to be called.
     pub sources: u32,
+    /// The specialist that was asked; left out where a model was asked by its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<SpecialistId>,
 }
 
 /// The exchange's trace, as its document names it.

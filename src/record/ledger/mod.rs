@@ -25,3 +25,4 @@ pub mod reply;
 pub mod request;
 pub mod settings;
 pub mod short_name;
+pub mod specialist;

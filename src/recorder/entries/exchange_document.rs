@@ -127,6 +127,7 @@ fn measured(
         program: PROGRAM.to_owned(),
         same_pairs: steps.sources.same_pairs,
         sources: steps.sources.sources,
+        specialist: steps.entry.specialist,
     };
     let prompt_line = transaction.tx.line_hash(row.prompt_line)?;
     let facts = TraceRows {

@@ -6,7 +6,9 @@ mod index_faults;
 mod marks;
 mod schema;
 mod search;
+mod stems;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -540,6 +542,10 @@ impl Driver for Sqlite {
         texts: &[&str],
     ) -> Result<Vec<Vec<TextSpan>>, StoreError> {
         marks::marks(terms, texts)
+    }
+
+    fn stems(&self, texts: &[&str]) -> Result<Vec<BTreeSet<String>>, StoreError> {
+        stems::stems(texts)
     }
 
     fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError> {

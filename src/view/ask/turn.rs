@@ -21,6 +21,7 @@ use crate::record::ledger::documents::ValidatorFlags;
 use crate::record::ledger::image::ImageType;
 use crate::recorder::{RecordedAnswer, Refusal};
 use crate::store::SessionRow;
+use crate::view::set_up::specialist::ChosenSpecialistView;
 
 use super::warning::{CarriedWarningView, WarningView};
 use crate::view::look::action::ActionView;
@@ -47,6 +48,9 @@ pub struct TurnView {
     pub exchange: Uuid,
     /// Name of the model that was asked.
     pub model: String,
+    /// The specialist that it went to, and why; left out where a model was asked by its own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<ChosenSpecialistView>,
     /// How many tokens its window holds, prompt and answer together; null where nobody knows.
     pub model_window: Option<u64>,
     /// The branch of its commits.
@@ -358,6 +362,7 @@ impl TurnView {
             seq: ids.seq,
             exchange: ids.exchange,
             model: session.model.clone(),
+            specialist: asked.specialist.as_ref().map(ChosenSpecialistView::of),
             model_window: asked.window,
             branch: session.branch.clone(),
             block: session.anchor.block.clone(),

@@ -54,6 +54,8 @@ pub struct DerivedFaultsView {
     pub conversations: u64,
     /// Rows of projects.
     pub projects: u64,
+    /// Rows of ratings.
+    pub ratings: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -69,6 +71,7 @@ impl DerivedFaultsView {
             items: faults.items,
             conversations: faults.conversations,
             projects: faults.projects,
+            ratings: faults.ratings,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,

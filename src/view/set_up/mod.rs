@@ -7,3 +7,4 @@ pub mod key;
 pub mod model;
 pub mod sanitized;
 pub mod setting;
+pub mod specialist;

@@ -9,6 +9,7 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
+use crate::app::set_up::specialist::{called, find as find_specialist};
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
 use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
@@ -68,6 +69,9 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
             }
         }
         ChatCommand::Search(text) => search(chat, &text).await,
+        ChatCommand::Rate { is_good, why } => rate(chat, is_good, why.as_deref()).await?,
+        ChatCommand::Specialist(None) => do_words(chat, &["specialist", "list"]).await,
+        ChatCommand::Specialist(Some(name)) => choose_specialist(chat, &name)?,
         ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
@@ -233,6 +237,43 @@ async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
         Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
         None => say("nothing was asked in this conversation yet"),
     }
+    Ok(())
+}
+
+/// Says of the answer of this conversation that came last whether it was good.
+async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenHomeError> {
+    let verdict = if is_good { "good" } else { "bad" };
+    let why = why.map(|why| format!("--why={why}"));
+    let last = match chat.thread {
+        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
+        None => None,
+    };
+    let Some(last) = last else {
+        say("nothing was asked in this conversation yet");
+        return Ok(());
+    };
+    let mut words = vec!["rate", last.as_str(), verdict];
+    words.extend(why.as_deref());
+    do_words(chat, &words).await;
+    Ok(())
+}
+
+/// Asks a specialist from here on, or models by their own names.
+fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
+    if name == "none" {
+        chat.settings.specialist = None;
+        say("models are asked by their own names");
+        return Ok(());
+    }
+    let all = chat.opened()?.store.specialists()?;
+    let found = find_specialist(&all, name).map_err(OpenHomeError::Refused)?;
+    let called = called(&found);
+    let model = found.model.as_deref().map_or_else(String::new, quiet);
+    say(&format!(
+        "{} answers from here on ({model})",
+        quiet(&called)
+    ));
+    chat.settings.specialist = Some(found.id.to_string());
     Ok(())
 }
 

@@ -10,7 +10,9 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
 use crate::app::ask::model_choice::{AUTO, CallOptions, choose, without_provider};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
-use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
+use crate::app::ask::{
+    AnsweringModel, AskRequest, SpecialistWish, answering, beyond_without_a_home,
+};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
 use crate::cli::screen::signals::Wait;
@@ -45,6 +47,8 @@ pub struct Chat {
 pub struct ChatSettings {
     /// A model's id or alias; the configured one without it.
     pub model: Option<String>,
+    /// Id of the specialist that is asked in its place.
+    pub specialist: Option<String>,
     /// What is declared as context.
     pub context: ContextRequest,
     /// Files that go with the next question.
@@ -183,6 +187,7 @@ impl Chat {
         let (call, config) = (CallOptions::default(), &opened.config);
         let choice = choose(Some(model), &call, config, &database).await?;
         let is_auto = model == AUTO;
+        self.settings.specialist = None;
         self.settings.model = Some(if is_auto { model.to_owned() } else { choice.id });
         Ok(choice.why.filter(|_| !is_auto))
     }
@@ -323,6 +328,7 @@ impl Chat {
                 ..ThreadRequest::default()
             },
             door: QuestionDoor::Chat,
+            specialist: self.settings.specialist.clone().map(SpecialistWish::Named),
             ..AskRequest::default()
         }
     }

@@ -59,6 +59,15 @@ pub enum ChatCommand {
     Fact(String),
     /// Say what is right in the place of the last answer.
     Correct(String),
+    /// Say whether the last answer was good, and why.
+    Rate {
+        /// Whether it was.
+        is_good: bool,
+        /// Why.
+        why: Option<String>,
+    },
+    /// Ask this specialist from here on; none for models by their own names.
+    Specialist(Option<String>),
     /// Put a note on record.
     Note(String),
     /// List what was wrong with answers.
@@ -112,7 +121,7 @@ const fn help(name: &'static str, takes: &'static str, does: &'static str) -> Co
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 21] = [
+pub const COMMANDS: [CommandHelp; 24] = [
     help("help", "", "this list"),
     help("new", "[TITLE]", "begin another conversation"),
     help("open", "[CONVERSATION]", "go on in another one; list them"),
@@ -146,6 +155,13 @@ pub const COMMANDS: [CommandHelp; 21] = [
         "what is on record of a question and its answer",
     ),
     help("search", "WORDS", "find what was said"),
+    help(
+        "specialist",
+        "[NAME]",
+        "ask this one from here on; none; list them",
+    ),
+    help("good", "[WHY]", "the last answer was good"),
+    help("bad", "[WHY]", "the last answer was bad"),
     help("correct", "TEXT", "say what is right; it counts"),
     help("fact", "TEXT", "propose a fact"),
     help("note", "TEXT", "put a note on record"),
@@ -250,6 +266,11 @@ impl ChatCommand {
             "context" => bare(ChatCommand::Context),
             "show" => Ok(shown(rest)),
             "search" => needed().map(ChatCommand::Search),
+            "good" | "bad" => Ok(ChatCommand::Rate {
+                is_good: name == "good",
+                why: text(),
+            }),
+            "specialist" => Ok(ChatCommand::Specialist(text())),
             "correct" => needed().map(ChatCommand::Correct),
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),

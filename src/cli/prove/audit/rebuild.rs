@@ -185,9 +185,13 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
 /// What is made again of what the database derives from itself.
 fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
     let counts = [
-        (faults.items, "facts, notes, decisions and intents"),
+        (
+            faults.items,
+            "facts, notes, decisions, intents and corrections",
+        ),
         (faults.conversations, "conversations"),
         (faults.projects, "projects"),
+        (faults.ratings, "ratings"),
         (faults.erased, "what is erased"),
         (faults.settings, "what is noted of settings"),
     ];

@@ -14,8 +14,9 @@ static EXCHANGE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Tables and fields, and what they hold.
-const NAMES: [(&str, &str); 35] = [
+const NAMES: [(&str, &str); 36] = [
     ("artifact_hash", "hash"),
+    ("by_key", "key"),
     ("auth_key", "key"),
     ("chat_session", "session"),
     ("chat_turn", "question or answer"),

@@ -1,0 +1,178 @@
+//! Which specialist a question goes to, and why.
+
+use super::{called, find};
+use crate::app::home::open::OpenHomeError;
+use crate::govern::choice::{Bid, Bidder, DomainShare, DomainStems, bids, shares, whole};
+use crate::record::ledger::specialist::{GENERAL, Specialist, SpecialistId, Specialists};
+use crate::store::{ReadStore, StoreError};
+
+use super::domain;
+
+/// Whom a question is to go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecialistWish {
+    /// One by its name or id.
+    Named(String),
+    /// The one of whom most is expected.
+    Best,
+}
+
+/// A specialist that is asked, and what is known of all.
+#[derive(Clone, Debug)]
+pub struct ChosenSpecialist {
+    /// Its number.
+    pub id: SpecialistId,
+    /// How people call it.
+    pub name: String,
+    /// The model that it is bound to.
+    pub model: String,
+    /// Its part of the system message.
+    pub system: Option<String>,
+    /// Tokens of its model's window.
+    pub window: Option<u64>,
+    /// What the question is of.
+    pub shares: Vec<DomainShare>,
+    /// What is expected of everybody that could have been asked, best first; the chosen one alone where
+    /// it was named.
+    pub bids: Vec<(String, Bid)>,
+}
+
+impl ChosenSpecialist {
+    /// The likeliest domain of the question.
+    pub fn domain(&self) -> &str {
+        self.shares.first().map_or(GENERAL, |share| &share.domain)
+    }
+
+    /// Whether nobody rated any answer of those that could have been asked.
+    pub fn is_prior(&self) -> bool {
+        self.bids.iter().all(|(_, bid)| bid.rated == 0)
+    }
+
+    /// What is expected of the one that is asked.
+    pub fn bid(&self) -> Option<&Bid> {
+        let found = self.bids.iter().find(|(_, bid)| bid.specialist == self.id);
+        found.map(|(_, bid)| bid)
+    }
+
+    /// `swe answers: 0.825 expected (software 1.000, 12 rated); law 0.650`, or that nothing is known.
+    pub fn sentence(&self) -> String {
+        let of = |bid: &Bid| thousandths(bid.welfare / 1000);
+        let Some(own) = self.bid() else {
+            return format!("{} answers", self.name);
+        };
+        let domains = self.shares.iter();
+        let domains = domains.map(|one| format!("{} {}", one.domain, thousandths(one.share)));
+        let domains: Vec<String> = domains.collect();
+        let known = match self.is_prior() {
+            true => "nothing is rated yet".to_owned(),
+            false => format!("{} rated", own.rated),
+        };
+        let others = self
+            .bids
+            .iter()
+            .filter(|(_, bid)| bid.specialist != self.id);
+        let others: Vec<String> = others
+            .map(|(name, bid)| format!("{name} {}", of(bid)))
+            .collect();
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!("; {}", others.join(", ")),
+        };
+        let name = &self.name;
+        format!(
+            "{name} answers: {} expected ({}; {known}){others}",
+            of(own),
+            domains.join(", ")
+        )
+    }
+}
+
+fn thousandths(value: u64) -> String {
+    format!("{}.{:03}", value / 1000, value % 1000)
+}
+
+/// The shares of the domains in a question; all of it is of `named`, where somebody says so.
+pub fn shares_of(
+    store: &ReadStore,
+    all: &Specialists,
+    (question, named): (&str, Option<&str>),
+) -> Result<Vec<DomainShare>, OpenHomeError> {
+    if let Some(named) = named {
+        if named == GENERAL {
+            return Ok(whole(GENERAL));
+        }
+        let found = domain::find(all, named).map_err(OpenHomeError::Refused)?;
+        return Ok(whole(&domain::called(&found)));
+    }
+    let open = all
+        .domains
+        .values()
+        .filter(|one| !one.is_retired && one.name.is_some());
+    let open: Vec<_> = open.collect();
+    let words: Vec<String> = open.iter().map(|one| one.words.join(" ")).collect();
+    let mut texts = vec![question];
+    texts.extend(words.iter().map(String::as_str));
+    let mut stems = store.stems(&texts)?.into_iter();
+    let asked = stems.next().unwrap_or_default();
+    let domains = open.iter().zip(stems).map(|(one, stems)| DomainStems {
+        domain: domain::called(one),
+        stems,
+    });
+    Ok(shares(&asked, &domains.collect::<Vec<_>>()))
+}
+
+/// Chooses who answers a question.
+pub fn choose(
+    store: &ReadStore,
+    wish: &SpecialistWish,
+    (question, domain): (&str, Option<&str>),
+) -> Result<ChosenSpecialist, OpenHomeError> {
+    let all = store.specialists()?;
+    let named = match wish {
+        SpecialistWish::Named(typed) => Some(find(&all, typed).map_err(OpenHomeError::Refused)?),
+        SpecialistWish::Best => None,
+    };
+    let shares = shares_of(store, &all, (question, domain))?;
+    let asked: Vec<&Specialist> = match &named {
+        Some(one) => vec![one],
+        None => all
+            .specialists
+            .values()
+            .filter(|one| !one.is_retired)
+            .collect(),
+    };
+    let bidders = asked.iter().map(|one| -> Result<Bidder, StoreError> {
+        let model = one.model.as_deref().unwrap_or_default();
+        Ok(Bidder {
+            specialist: one.id,
+            counts: store.rating_counts(one.id, model)?,
+        })
+    });
+    let bidders: Vec<Bidder> = bidders.collect::<Result<_, _>>()?;
+    let bids = bids(&shares, &bidders);
+    let best = bids
+        .first()
+        .and_then(|bid| all.specialists.get(&bid.specialist));
+    let Some(best) = best else {
+        return Err(OpenHomeError::Refused(
+            "no specialist is on record that could be chosen: gently specialist add NAME --model MODEL".to_owned(),
+        ));
+    };
+    let Some(model) = best.model.clone() else {
+        let why = format!("{} is bound to no model any more", called(best));
+        return Err(OpenHomeError::Refused(why));
+    };
+    let name = |bid: &Bid| {
+        let one = all.specialists.get(&bid.specialist);
+        one.map(called).unwrap_or_default()
+    };
+    Ok(ChosenSpecialist {
+        id: best.id,
+        name: called(best),
+        model,
+        system: best.system.clone(),
+        window: best.window,
+        bids: bids.iter().map(|bid| (name(bid), bid.clone())).collect(),
+        shares,
+    })
+}

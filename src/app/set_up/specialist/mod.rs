@@ -1,0 +1,307 @@
+//! Domains and the specialists that answer in them: made, changed, bound to models, ended
+//! (`docs/specialists.md`).
+
+pub mod choice;
+pub mod domain;
+pub mod promote;
+
+use std::collections::BTreeSet;
+
+use crate::app::ask::model_choice::resolved;
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::redacted::no_secret;
+use crate::app::remember::correction::DomainName;
+use crate::govern::sanitize::redact;
+use crate::home::Home;
+use crate::record::hash::Hash32;
+use crate::record::ledger::short_name::record_name;
+use crate::record::ledger::specialist::{
+    SPECIALIST, SPECIALIST_CHANGED, SPECIALIST_RETIRED, Specialist, SpecialistId, Specialists,
+};
+use crate::record::unseen::{is_plain_name, spelled_on_a_line};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::ReadStore;
+
+/// Longest part of the system message, in bytes.
+const MAX_SYSTEM: usize = 8 * 1024;
+
+/// Name of a specialist: of the same form as a domain's.
+pub type SpecialistName = DomainName;
+
+/// What is to be known of a new specialist.
+#[derive(Clone, Debug)]
+pub struct SpecialistInput {
+    /// What it is called.
+    pub name: SpecialistName,
+    /// The model that it is bound to, as it was typed.
+    pub model: String,
+    /// Names of the domains that it answers in.
+    pub domains: Vec<String>,
+    /// Tokens of its model's window.
+    pub window: Option<u64>,
+    /// Its part of the system message.
+    pub system: Option<String>,
+}
+
+/// What is to be changed of one; nothing of what is left out.
+#[derive(Clone, Debug, Default)]
+pub struct SpecialistChange {
+    /// What it is called from now on.
+    pub name: Option<SpecialistName>,
+    /// Names of the domains that it answers in from now on.
+    pub domains: Option<Vec<String>>,
+    /// Tokens of its model's window.
+    pub window: Option<u64>,
+    /// Its part of the system message; empty: none any more.
+    pub system: Option<String>,
+}
+
+/// A specialist as it stands.
+#[derive(Clone, Debug)]
+pub struct KnownSpecialist {
+    /// What follows from its artifacts.
+    pub of: Specialist,
+    /// Names of the domains that it answers in.
+    pub domains: Vec<String>,
+}
+
+impl KnownSpecialist {
+    /// Of a specialist, with the names of its domains.
+    pub fn of(all: &Specialists, specialist: &Specialist) -> KnownSpecialist {
+        KnownSpecialist {
+            domains: all.domain_names(specialist),
+            of: specialist.clone(),
+        }
+    }
+
+    /// How people call it.
+    pub fn called(&self) -> String {
+        called(&self.of)
+    }
+}
+
+/// How people call a specialist: by its name, or by its id where that is gone.
+pub fn called(specialist: &Specialist) -> String {
+    match &specialist.name {
+        Some(name) => name.clone(),
+        None => specialist.id.to_string(),
+    }
+}
+
+/// What keeps a home without texts from having any.
+fn must_keep_text(opened: &OpenHome, what: &str) -> Result<(), OpenHomeError> {
+    if opened.keeps_text() {
+        return Ok(());
+    }
+    Err(OpenHomeError::Refused(format!(
+        "this home keeps no texts (store.content is \"none\"), and {what} is known by what its record says"
+    )))
+}
+
+/// The specialist that a text means, among those that are not over: its name or its id.
+pub fn find(all: &Specialists, typed: &str) -> Result<Specialist, String> {
+    let id = record_name(typed).and_then(|id| id.parse::<SpecialistId>().ok());
+    let named = all.specialists.values().find(|one| {
+        let is_named = one.name.as_deref() == Some(typed) && !one.is_retired;
+        is_named || Some(one.id) == id
+    });
+    let known = || {
+        let open = all.specialists.values().filter(|one| !one.is_retired);
+        let names: Vec<String> = open.map(called).collect();
+        match names.is_empty() {
+            true => "none is on record: gently specialist add NAME --model MODEL".to_owned(),
+            false => format!("known are {}", names.join(", ")),
+        }
+    };
+    match named {
+        None => Err(format!(
+            "no specialist '{}' is on record; {}",
+            spelled_on_a_line(typed),
+            known()
+        )),
+        Some(one) if one.is_retired => Err(format!("the specialist {} is retired", called(one))),
+        Some(one) => Ok(one.clone()),
+    }
+}
+
+/// Ids of the domains of these names, or which of them there is not.
+fn domains_of(all: &Specialists, names: &[String]) -> Result<BTreeSet<String>, OpenHomeError> {
+    let mut ids = BTreeSet::new();
+    for name in names {
+        let known = domain::find(all, name).map_err(OpenHomeError::Refused)?;
+        ids.insert(known.id);
+    }
+    Ok(ids)
+}
+
+fn system_fault(system: &str) -> Option<String> {
+    (system.len() > MAX_SYSTEM).then(|| {
+        format!(
+            "its part of the system message has {} bytes, at most {MAX_SYSTEM}",
+            system.len()
+        )
+    })
+}
+
+/// Why a name can't be taken: somebody has it.
+fn taken(all: &Specialists, name: &str, but: Option<SpecialistId>) -> Option<String> {
+    let has = |one: &&Specialist| {
+        one.name.as_deref() == Some(name) && !one.is_retired && Some(one.id) != but
+    };
+    let other = all.specialists.values().find(has)?;
+    Some(format!("there is a specialist of that name: {}", other.id))
+}
+
+/// What of a specialist is committed to but its model.
+fn content(
+    by: Hash32,
+    (name, domains): (&str, &BTreeSet<String>),
+    window: Option<u64>,
+    system: Option<&str>,
+) -> Vec<(&'static str, ArtifactField)> {
+    let words = domains.iter().cloned().map(ArtifactField::Word);
+    vec![
+        ("by", ArtifactField::Hash(by)),
+        ("domains", ArtifactField::List(words.collect())),
+        ("name", ArtifactField::Text(redact(name).clean)),
+        (
+            "system",
+            system.map_or(ArtifactField::Null, |text| {
+                ArtifactField::Text(redact(text).clean)
+            }),
+        ),
+        (
+            "window",
+            window.map_or(ArtifactField::Null, ArtifactField::Number),
+        ),
+    ]
+}
+
+/// Records one artifact of these, if all that is on record is still what was looked at.
+async fn put(
+    opened: &OpenHome,
+    (kind, id): (&'static str, ArtifactId),
+    content: Vec<(&'static str, ArtifactField)>,
+    seen: &Specialists,
+) -> Result<RecordedArtifact, OpenHomeError> {
+    let seen = seen.clone();
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        let is_same = store.specialists()? == seen;
+        Ok((!is_same)
+            .then(|| "domains or specialists were changed meanwhile: try again".to_owned()))
+    };
+    let new = NewArtifact {
+        kind,
+        id,
+        content,
+        session: None,
+        salt: fresh_salt()?,
+        now: open::clock()?,
+    };
+    Ok(opened.recorder.artifact(new, allowed).await?)
+}
+
+/// Makes a specialist.
+pub async fn add(
+    opened: &OpenHome,
+    input: &SpecialistInput,
+) -> Result<KnownSpecialist, OpenHomeError> {
+    must_keep_text(opened, "a specialist")?;
+    let key = opened.authorize().await?;
+    let all = opened.store.specialists()?;
+    let system = input
+        .system
+        .as_deref()
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    let fault = taken(&all, input.name.as_str(), None).or_else(|| system.and_then(system_fault));
+    if let Some(why) = fault {
+        return Err(OpenHomeError::Refused(why));
+    }
+    let domains = domains_of(&all, &input.domains)?;
+    let model = model_id(opened, &input.model)?;
+    let mut content = content(key, (input.name.as_str(), &domains), input.window, system);
+    content.push(("model", ArtifactField::Word(model)));
+    let next = ArtifactId::Next { prefix: SPECIALIST };
+    let recorded = put(opened, (SPECIALIST, next), content, &all).await?;
+    known(&opened.store, &recorded.document.id)
+}
+
+/// A model's whole id, as an exchange has it.
+fn model_id(opened: &OpenHome, typed: &str) -> Result<String, OpenHomeError> {
+    let id = resolved(typed.trim(), &opened.config);
+    no_secret("the model", &id)?;
+    match id.is_empty() || !is_plain_name(&id) {
+        true => Err(OpenHomeError::Refused(
+            "a specialist is bound to a model by its name, such as ollama/llama3.2: gently model list".to_owned(),
+        )),
+        false => Ok(id),
+    }
+}
+
+/// Changes all of a specialist but its model.
+pub async fn change(
+    opened: &OpenHome,
+    typed: &str,
+    change: &SpecialistChange,
+) -> Result<KnownSpecialist, OpenHomeError> {
+    must_keep_text(opened, "a specialist")?;
+    let key = opened.authorize().await?;
+    let all = opened.store.specialists()?;
+    let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
+    let name = match &change.name {
+        Some(name) => name.as_str().to_owned(),
+        None => called(&found),
+    };
+    let system = match &change.system {
+        Some(system) => Some(system.trim()).filter(|text| !text.is_empty()),
+        None => found.system.as_deref(),
+    };
+    let fault = taken(&all, &name, Some(found.id)).or_else(|| system.and_then(system_fault));
+    if let Some(why) = fault {
+        return Err(OpenHomeError::Refused(why));
+    }
+    let domains = match &change.domains {
+        Some(names) => domains_of(&all, names)?,
+        None => found.domains.iter().cloned().collect(),
+    };
+    let window = change.window.or(found.window);
+    let content = content(key, (&name, &domains), window, system);
+    let id = ArtifactId::Of(found.id.to_string());
+    put(opened, (SPECIALIST_CHANGED, id), content, &all).await?;
+    known(&opened.store, &found.id.to_string())
+}
+
+/// Ends a specialist: it is not asked any more.
+pub async fn retire(opened: &OpenHome, typed: &str) -> Result<KnownSpecialist, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let all = opened.store.specialists()?;
+    let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
+    let content = vec![("by", ArtifactField::Hash(key))];
+    let id = ArtifactId::Of(found.id.to_string());
+    put(opened, (SPECIALIST_RETIRED, id), content, &all).await?;
+    known(&opened.store, &found.id.to_string())
+}
+
+/// A specialist as it is now on record.
+fn known(store: &ReadStore, id: &str) -> Result<KnownSpecialist, OpenHomeError> {
+    let all = store.specialists()?;
+    let found = id
+        .parse()
+        .ok()
+        .and_then(|id: SpecialistId| all.specialists.get(&id));
+    match found {
+        Some(found) => Ok(KnownSpecialist::of(&all, found)),
+        None => Err(OpenHomeError::Refused(format!(
+            "{id} is on record by its commitment only: its text was not kept"
+        ))),
+    }
+}
+
+/// The specialists of a home, oldest first; with those that are over, if all are asked for.
+pub fn list(home: &Home, with_retired: bool) -> Result<Vec<KnownSpecialist>, OpenHomeError> {
+    let all = open::store(home)?.specialists()?;
+    let shown = all.specialists.values();
+    let shown = shown.filter(|one| with_retired || !one.is_retired);
+    Ok(shown.map(|one| KnownSpecialist::of(&all, one)).collect())
+}

@@ -1,0 +1,338 @@
+//! Domains, specialists and ratings through the program: who answers is chosen by what is known.
+
+use serde_json::{Value, json};
+
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+use crate::unguarded::unguarded;
+
+const VISA: &str = "Which visa do I need at the court?";
+
+/// Somebody with a model server, a domain and two specialists, of which the first is older.
+fn with_two() -> (Person, ModelServer) {
+    let server = ModelServer::start(Behaviour::Says("As you like.".to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/plain-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person.gently(&["init"]).exits(0);
+    for args in [
+        &["domain", "add", "law", "--words", "visas, courts"][..],
+        &[
+            "domain",
+            "add",
+            "code",
+            "--words",
+            "rust, bug",
+            "--decay",
+            "D",
+        ],
+        &["specialist", "add", "general-one", "-m", "openai/old-1b"],
+        &[
+            "specialist",
+            "add",
+            "lawyer",
+            "-m",
+            "openai/law-1b",
+            "--domains",
+            "law",
+            "--window",
+            "8192",
+            "--system",
+            "You know the law.",
+        ],
+    ] {
+        person.gently(args).exits(0);
+    }
+    (person, server)
+}
+
+fn asked(person: &Person, args: &[&str]) -> Value {
+    let all = [&["ask", "--json"], args].concat();
+    person.gently(&all).exits(0).json()
+}
+
+fn sent(server: &ModelServer) -> Value {
+    server.requests().last().unwrap().json()
+}
+
+#[test]
+fn people_rate_and_the_choice_changes_and_says_why() {
+    let (person, server) = with_two();
+    let first = asked(&person, &["--accuracy", "fast", VISA]);
+    assert_eq!(first["specialist"]["name"], "general-one", "{first:#}");
+    assert_eq!(first["specialist"]["basis"], "prior");
+    assert_eq!(
+        first["specialist"]["domains"],
+        json!([{"domain": "law", "share": 1000}])
+    );
+    let bids = first["specialist"]["bids"].as_array().unwrap();
+    assert!(bids.iter().all(|bid| bid["welfare"] == 650_000), "{bids:?}");
+    assert_eq!(sent(&server)["model"], "old-1b");
+    let rated = person
+        .gently(&["rate", "last", "bad", "--why", "no such visa"])
+        .exits(0);
+    assert!(
+        rated.out.ends_with("  bad  (general-one, law)\n"),
+        "{rated:#?}"
+    );
+    let other = asked(&person, &["--specialist", "lawyer", VISA]);
+    assert_eq!(other["model"], "openai/law-1b");
+    assert!(
+        sent(&server)["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .contains("You know the law.")
+    );
+    person.gently(&["rate", "last", "good"]).exits(0);
+    let told = person.gently(&["ask", "--accuracy", "fast", VISA]).exits(0);
+    let why = "lawyer answers: 0.681 expected (law 1.000; 1 rated); general-one 0.590";
+    assert!(told.err.contains(why), "{told:#?}");
+    assert_eq!(sent(&server)["model"], "law-1b");
+    // Of another field nothing is known yet: the older answers.
+    let code = asked(&person, &["--accuracy", "fast", "Is it a bug in Rust?"]);
+    assert_eq!(code["specialist"]["name"], "general-one", "{code:#}");
+    // What somebody says now counts, and not what was said before.
+    let again = person.gently(&["rate", "last", "good"]).exits(0);
+    assert!(!again.err.contains("before"), "{again:#?}");
+    let again = person
+        .gently(&["rate", "last", "bad", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&again["before"], &again["verdict"]),
+        (&json!("good"), &json!("bad"))
+    );
+    let verified = person.verified();
+    assert_eq!(verified["answers"]["consistent"], "yes", "{verified:#}");
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+#[test]
+fn a_promotion_binds_and_a_rollback_undoes_it() {
+    let (person, server) = with_two();
+    for (args, model) in [
+        (
+            &[
+                "specialist",
+                "promote",
+                "lawyer",
+                "--to",
+                "openai/law-2b",
+                "--metadata",
+                "{\"eval\":0.9}",
+            ][..],
+            "law-2b",
+        ),
+        (
+            &["specialist", "promote", "lawyer", "--to", "openai/law-3b"],
+            "law-3b",
+        ),
+        (&["specialist", "rollback", "lawyer"], "law-2b"),
+        (&["specialist", "rollback", "lawyer"], "law-1b"),
+    ] {
+        person.gently(args).exits(0);
+        asked(&person, &["--specialist", "lawyer", VISA]);
+        assert_eq!(sent(&server)["model"], model, "{args:?}");
+    }
+    let none = person
+        .gently(&["specialist", "rollback", "lawyer"])
+        .exits(2);
+    assert!(none.err.contains("all of it is undone"), "{none:#?}");
+    let same = person
+        .gently(&["specialist", "promote", "lawyer", "--to", "openai/law-1b"])
+        .exits(2);
+    assert!(
+        same.err.contains("bound to openai/law-1b already"),
+        "{same:#?}"
+    );
+    let database = person.database();
+    let sql = "SELECT json_array(id, specialist, event, from_model, to_model, reverted, metadata) FROM promotions ORDER BY line";
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .unwrap();
+    let rows: Vec<String> = rows.map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(
+        rows[0],
+        r#"["promotion:000001","specialist:000002","promote","openai/law-1b","openai/law-2b",1,"{\"eval\":0.9}"]"#
+    );
+    assert!(
+        rows[1].contains("\"openai/law-3b\",1,") && rows[2].contains("\"rollback\""),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn the_record_names_the_specialist_and_both_verifiers_agree() {
+    let (person, _server) = with_two();
+    let turn = asked(&person, &["--specialist", "lawyer", VISA]);
+    let exchange = turn["exchange"].as_str().unwrap();
+    let database = person.database();
+    let sql = "SELECT specialist FROM exchange_measure WHERE exchange_id = ?1";
+    let found: String = database
+        .query_row(sql, [exchange], |row| row.get(0))
+        .unwrap();
+    assert_eq!(found, "specialist:000002");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+    unguarded(person.home().join("gently.db"))
+        .execute(
+            "UPDATE exchange_measure SET specialist = 'specialist:000001'",
+            [],
+        )
+        .unwrap();
+    assert_eq!(person.verified()["answers"]["consistent"], "no");
+}
+
+#[test]
+fn a_rating_that_was_changed_by_hand_is_found_and_made_again() {
+    let (person, _server) = with_two();
+    asked(&person, &["--specialist", "lawyer", VISA]);
+    person.gently(&["rate", "last", "good"]).exits(0);
+    for change in [
+        "UPDATE rating SET verdict = 'bad'",
+        "UPDATE rating SET specialist = 'specialist:000001'",
+        "UPDATE rating SET domain = 'code'",
+        "DELETE FROM rating",
+    ] {
+        unguarded(person.home().join("gently.db"))
+            .execute(change, [])
+            .unwrap();
+        assert_eq!(person.verified()["answers"]["consistent"], "no", "{change}");
+        person.gently(&["audit", "rebuild"]).exits(0);
+        assert_eq!(
+            person.verified()["answers"]["consistent"],
+            "yes",
+            "{change}"
+        );
+    }
+    // Once the newest word is erased, the one before it counts again.
+    person.gently(&["rate", "last", "bad"]).exits(0);
+    person.gently(&["erase", "rating-2", "--yes"]).exits(0);
+    let verdict: String = person
+        .database()
+        .query_row("SELECT verdict FROM rating", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "good");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+}
+
+#[test]
+fn what_can_not_be_is_refused_and_nothing_is_recorded() {
+    let (person, _server) = with_two();
+    asked(&person, &["Hello"]);
+    person.gently(&["erase", "last", "--yes"]).exits(0);
+    let lines = person.log().len();
+    for (args, said) in [
+        (
+            &["specialist", "add", "lawyer", "-m", "openai/x"][..],
+            "there is a specialist of that name",
+        ),
+        (
+            &[
+                "specialist",
+                "add",
+                "x",
+                "-m",
+                "openai/x",
+                "--domains",
+                "art",
+            ],
+            "no domain 'art'",
+        ),
+        (&["specialist", "add", "X", "-m", "openai/x"], "is no name"),
+        (
+            &["specialist", "promote", "nobody", "--to", "openai/x"],
+            "known are general-one, lawyer",
+        ),
+        (
+            &[
+                "specialist",
+                "promote",
+                "lawyer",
+                "--to",
+                "openai/x",
+                "--metadata",
+                "[1]",
+            ],
+            "a JSON object",
+        ),
+        (
+            &["domain", "add", "law", "--words", "x"],
+            "there is a domain law",
+        ),
+        (
+            &["domain", "add", "general", "--words", "x"],
+            "what is in no domain",
+        ),
+        (&["domain", "add", "art", "--words", " , "], "one at least"),
+        (&["domain", "change", "law"], "--words"),
+        (
+            &["ask", "--specialist", "nobody", "Hi"],
+            "no specialist 'nobody'",
+        ),
+        (
+            &["ask", "--specialist", "lawyer", "-m", "x", "Hi"],
+            "--model",
+        ),
+        (
+            &["ask", "--accuracy", "fast", "--domain", "art", "Hi"],
+            "no domain 'art'",
+        ),
+        (&["rate", "last", "good"], "erased"),
+        (&["rate", "99999999", "good"], "99999999"),
+        (&["rate", "last", "fine"], "fine"),
+    ] {
+        let refused = person.gently(args).exits(2);
+        assert!(refused.err.contains(said), "{args:?}: {refused:#?}");
+    }
+    assert_eq!(person.log().len(), lines);
+    person.gently(&["specialist", "retire", "lawyer"]).exits(0);
+    person.gently(&["domain", "retire", "law"]).exits(0);
+    let gone = person
+        .gently(&["ask", "--specialist", "lawyer", "Hi"])
+        .exits(2);
+    assert!(gone.err.contains("no specialist 'lawyer'"), "{gone:#?}");
+    let turn = asked(&person, &["--accuracy", "fast", VISA]);
+    assert_eq!(
+        turn["specialist"]["domains"],
+        json!([{"domain": "general", "share": 1000}])
+    );
+    let list = person.gently(&["specialist", "list", "--all"]).exits(0).out;
+    assert!(
+        list.contains("lawyer") && list.contains("retired"),
+        "{list}"
+    );
+    let without = Person::with(&[("GENTLY_STORE_CONTENT", "none")]);
+    without.gently(&["init"]).exits(0);
+    let refused = without
+        .gently(&["specialist", "add", "swe", "-m", "openai/x"])
+        .exits(2);
+    assert!(refused.err.contains("keeps no texts"), "{refused:#?}");
+    let none = without
+        .gently(&["ask", "--accuracy", "fast", "Hi"])
+        .exits(2);
+    assert!(none.err.contains("no specialist is on record"), "{none:#?}");
+}
+
+#[test]
+fn a_failed_answer_is_not_rated() {
+    let server = ModelServer::start(Behaviour::error(500, "Out of order."));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/plain-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person.ask("Hello");
+    let refused = person.gently(&["rate", "last", "good"]).exits(2);
+    assert!(
+        refused.err.contains("there is no answer to rate"),
+        "{refused:#?}"
+    );
+}
