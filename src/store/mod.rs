@@ -250,7 +250,7 @@ mod tests {
             declared::<DriftRow>,
             declared::<AssertionRow>,
             declared::<MeasureRow>,
-            declared::<Rating>,
+            declared::<crate::record::ledger::specialist::Rating>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

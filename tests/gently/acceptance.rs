@@ -248,6 +248,7 @@ async fn silent_turn(person: &Person) {
         standing: ThreadPosition::default(),
         client: None,
         door: QuestionDoor::default(),
+        specialist: None,
     };
     let asked = ask(
         &house,

@@ -258,6 +258,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             standing: ThreadPosition::default(),
             client: None,
             door: QuestionDoor::default(),
+            specialist: None,
         };
         let asked = ask(
             &house,

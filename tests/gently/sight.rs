@@ -272,6 +272,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             standing: ThreadPosition::default(),
             client: None,
             door: QuestionDoor::default(),
+            specialist: None,
         };
         let asked = wait(ask(
             &house,

@@ -362,6 +362,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             standing,
             client: None,
             door: QuestionDoor::default(),
+            specialist: None,
         };
         let asked = wait(ask(
             &house,
