@@ -329,7 +329,7 @@ fn a_failed_answer_is_not_rated() {
         ("GENTLY_MODEL_BASE_URL", base.as_str()),
         ("OPENAI_API_KEY", "test"),
     ]);
-    person.ask("Hello");
+    person.gently(&["ask", "Hello"]).exits(2);
     let refused = person.gently(&["rate", "last", "good"]).exits(2);
     assert!(
         refused.err.contains("there is no answer to rate"),
