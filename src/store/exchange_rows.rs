@@ -154,11 +154,7 @@ impl<'a> ExchangeRows<'a> {
             drift: self.drift.iter().map(DriftRow::named).collect(),
             measures: self.measures.as_ref().map(|row| row.measures.clone()),
             trace: self.measures.as_ref().map(MeasureRow::named),
-            outcome: outcome.map(|outcome| ExchangeEnd {
-                has_answer: self.aurora.is_some(),
-                answer: text(&self.aurora),
-                ..outcome.end()
-            }),
+            outcome: outcome.map(|outcome| outcome.end(self.aurora.is_some(), text(&self.aurora))),
         }
     }
 }
@@ -301,13 +297,13 @@ impl ReferredText {
 
 impl OutcomeUpdate {
     /// How the exchange ended; the answer stands in its turn.
-    fn end(&self) -> ExchangeEnd {
+    pub(super) fn end(&self, has_answer: bool, answer: Option<String>) -> ExchangeEnd {
         ExchangeEnd {
-            outcome: self.outcome.name().to_owned(),
+            outcome: self.outcome,
             reason: self.reason.clone(),
             answered_at: self.answered_at,
-            has_answer: false,
-            answer: None,
+            has_answer,
+            answer,
             reply: self.reply.clone(),
             refusal: self.refusal,
             validator: self.validator_summary.clone(),

@@ -18,10 +18,11 @@ use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
 use crate::os::shell_word;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, Store, StoreError};
+use crate::store::{ExchangeRow, ReadStore, Store, StoreError};
 
 use crate::app::find;
 use crate::app::find::FindError;

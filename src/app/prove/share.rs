@@ -9,11 +9,12 @@ use uuid::Uuid;
 
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::ledger::conversation::LAST;
 use crate::record::unseen::spelled_on_a_line;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
+use crate::store::{ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::opening::{
     CHANGED_ANSWER, CHANGED_QUESTION, NewOpening, OpenTextsError, OpeningRequest, PlannedOpening,

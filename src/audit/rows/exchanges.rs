@@ -7,14 +7,13 @@
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
 use crate::record::canon;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::Record;
 use crate::record::ledger::exchange::{ExchangeDoc, row_id};
 use crate::record::log::entry::Event;
-use crate::store::{
-    ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow,
-};
+use crate::store::{ContextRows, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow};
 
 use super::artifacts::{ERASED, PUT_BACK};
 use super::database::{RowCheck, RowDifference, stop};

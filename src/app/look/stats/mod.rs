@@ -14,8 +14,9 @@ use uuid::Uuid;
 pub use chart::{NoChart, chart};
 
 use crate::home::Home;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::time::Seconds;
-use crate::store::{CountedExchange, ExchangeOutcome, ReadStore, StoreError};
+use crate::store::{CountedExchange, ReadStore, StoreError};
 
 use super::search::title_of;
 use crate::app::find::short_thread;

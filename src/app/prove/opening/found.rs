@@ -12,6 +12,7 @@ use crate::ask::stored_text::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::kernel::Kernel;
 use crate::record::canon;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
 use crate::record::ledger::documents::Format;
@@ -20,8 +21,7 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::{
-    ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, Store,
-    StoreError,
+    ArtifactFilter, ArtifactRow, ExchangeRow, ExchangeRows, SessionRow, Store, StoreError,
 };
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
