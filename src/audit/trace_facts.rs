@@ -7,6 +7,7 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::govern::kernel::Kernel;
+use crate::govern::stored_kernel::{StoredKernel, StoredKernels};
 use crate::record::canon;
 use crate::record::exchange::{ExchangeFault, MissingTurn};
 use crate::record::hash::Hash32;
@@ -17,7 +18,9 @@ use crate::record::trace::ended_turn::EndedTurn;
 use crate::record::trace::envelope::CommittedTrace;
 use crate::record::trace::facts::{Known, TraceFacts, TraceTexts, looks};
 use crate::record::trace::level::{Absence, TraceLevel};
-use crate::store::{ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TurnRow};
+use crate::store::{
+    DriftRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TurnRow,
+};
 
 /// All that is known of an exchange for its trace.
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ pub struct TraceFactsReader<'a> {
     store: &'a ReadStore,
     genesis: Genesis,
     sessions: RefCell<HashMap<Uuid, Rc<SessionRow>>>,
-    kernels: RefCell<HashMap<Hash32, Rc<Result<Kernel, String>>>>,
+    kernels: StoredKernels,
 }
 
 /// All facts of one exchange, with its texts; see [`TraceFactsReader::facts_of`] for many.
@@ -104,7 +107,7 @@ impl<'a> TraceFactsReader<'a> {
             store,
             genesis,
             sessions: RefCell::default(),
-            kernels: RefCell::default(),
+            kernels: StoredKernels::default(),
         })
     }
 
@@ -227,7 +230,7 @@ impl<'a> TraceFactsReader<'a> {
         }
     }
 
-    /// Whether the answer is withheld, of an exchange without checks on record.
+    /// Whether its drift withholds the answer.
     fn is_withheld(
         &self,
         row: &ExchangeRow,
@@ -238,11 +241,8 @@ impl<'a> TraceFactsReader<'a> {
             return Ok(false);
         }
         let kernel = self.kernel(session.kernel_hash)?;
-        let blocks = |kernel: &Kernel| {
-            let mut events = drift.iter();
-            events.any(|event| kernel.blocks(&event.class, &event.summary))
-        };
-        Ok(kernel.as_ref().as_ref().map_or(true, blocks))
+        let events = drift.iter().map(DriftRow::class_and_summary);
+        Ok(Kernel::withholds(kernel.as_ref().as_ref().ok(), events))
     }
 
     fn line_hash(&self, row: &ExchangeRow, n: u64) -> Result<Hash32, TraceFactsFault> {
@@ -262,17 +262,8 @@ impl<'a> TraceFactsReader<'a> {
         Ok(session)
     }
 
-    fn kernel(&self, hash: Hash32) -> Result<Rc<Result<Kernel, String>>, StoreError> {
-        if let Some(known) = self.kernels.borrow().get(&hash) {
-            return Ok(known.clone());
-        }
-        let kernel = match self.store.kernel(hash)? {
-            Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
-            None => Err("its kernel is not in the database".to_owned()),
-        };
-        let kernel = Rc::new(kernel);
-        self.kernels.borrow_mut().insert(hash, kernel.clone());
-        Ok(kernel)
+    fn kernel(&self, hash: Hash32) -> Result<Rc<StoredKernel>, StoreError> {
+        self.kernels.get(hash, |hash| self.store.kernel(hash))
     }
 }
 

@@ -14,4 +14,5 @@ pub mod reply;
 pub mod reply_rule;
 pub mod sanitize;
 pub mod sight_rules;
+pub mod stored_kernel;
 mod word_list;

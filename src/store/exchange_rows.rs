@@ -258,6 +258,11 @@ impl ArtifactRefRow {
 }
 
 impl DriftRow {
+    /// Its class and its summary, by which a kernel says what it does to the answer.
+    pub fn class_and_summary(&self) -> (&str, &str) {
+        (&self.class, &self.summary)
+    }
+
     /// As the exchange document names it.
     fn named(&self) -> DriftEntry {
         DriftEntry {

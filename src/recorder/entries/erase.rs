@@ -417,9 +417,9 @@ fn before_erasure(
     salt: &Salt,
 ) -> Result<(ErasureCommitments, Vec<Role>), RecorderError> {
     let kernel = transaction.tx.kernel(record.kernel_hash)?;
-    let kernel = kernel.and_then(|json| Kernel::from_canonical(&json).ok());
-    let compiled =
-        kernel.and_then(|kernel| record.prompt_to_commit(Ok(kernel.system_prompt())).ok());
+    let kernel = Kernel::stored(kernel.as_deref());
+    let system = kernel.as_ref().map(Kernel::system_prompt);
+    let compiled = record.prompt_to_commit(system.map_err(Clone::clone)).ok();
     let (scheme, compiled) = (transaction.genesis.commitments, compiled.flatten());
     let document = record.document(scheme, salt, compiled.as_deref());
     let unopened = document.map(|document| document.unopened(scheme, salt, answer));

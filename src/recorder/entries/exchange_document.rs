@@ -170,8 +170,7 @@ fn compiled_again(
         reason,
     };
     let json = transaction.tx.kernel(exchange.kernel_hash)?;
-    let json = json.ok_or_else(|| wrong("its kernel is gone".to_owned()))?;
-    let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
+    let kernel = Kernel::stored(json.as_deref()).map_err(wrong)?;
     match exchange.prompt_to_commit(Ok(kernel.system_prompt())) {
         Ok(text) => Ok(text),
         Err(fault) if fault.is_gone() => Ok(None),
