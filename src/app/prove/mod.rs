@@ -18,3 +18,10 @@ pub mod trace;
 pub mod tree_heads;
 pub mod verify;
 pub mod witnesses;
+
+/// A sentence for a person: why something is not handed on.
+pub struct NotHandedOn(pub String);
+
+fn because<T, E: From<NotHandedOn>>(why: impl Into<String>) -> Result<T, E> {
+    Err(NotHandedOn(why.into()).into())
+}

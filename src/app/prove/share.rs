@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use uuid::Uuid;
 
+use crate::app::prove::because;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
 use crate::record::exchange::ExchangeOutcome;
@@ -372,10 +373,6 @@ fn unanswered(exchange: &ExchangeRow) -> String {
             format!("it has no answer ({why})")
         }
     }
-}
-
-fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Refused(why.into()))
 }
 
 /// A turn with its texts; or why it can't be shared.

@@ -3,6 +3,7 @@
 use crate::anchor::agree::in_short;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::stamping::{self, StampingError};
+use crate::app::words::with_more;
 use crate::stamp::{StampResult, UpgradeResult};
 use crate::view::prove::tree_head::{StampView, UpgradeView};
 
@@ -108,12 +109,7 @@ pub fn upgrading_words(done: &UpgradeResult) -> Vec<String> {
     }
     lines.extend(done.words.iter().cloned());
     if let Some(oldest) = done.late.first() {
-        let n = done.late.len();
-        let more = if n == 1 {
-            String::new()
-        } else {
-            format!(" and {} more", n - 1)
-        };
+        let more = with_more(done.late.len() - 1);
         lines.push(format!(
             "pending for more than 48 hours: the proof on commit {}{more}; calendars take some hours. A later proof covers \
              the same lines",

@@ -19,6 +19,7 @@ use crate::app::prove::trace::show::{ShownTrace, show};
 use crate::app::prove::trace::verify::{
     CheckedTrace, TraceCheckRequest, TraceQuestion, TracesOutcome, check,
 };
+use crate::app::words::and_more;
 use crate::home::Home;
 use crate::os::{UnnamedFile, shell_word};
 use crate::record::ledger::short_name::short_name;
@@ -533,11 +534,8 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
     let wrong = checked.iter().filter(|one| one.has(CheckAnswer::No));
     let told: String = wrong.clone().take(TOLD).map(short_text).collect();
     text.push_str(&told);
-    match wrong.count().saturating_sub(TOLD) {
-        0 => {}
-        more => text.push_str(&format!(
-            "… and {more} more with a no: --json has all of them\n"
-        )),
+    if let Some(more) = and_more(wrong.count().saturating_sub(TOLD)) {
+        text.push_str(&format!("… {more} with a no: --json has all of them\n"));
     }
     text
 }

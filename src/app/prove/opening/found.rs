@@ -24,7 +24,8 @@ use crate::store::{
     ArtifactFilter, ArtifactRow, ExchangeRow, ExchangeRows, SessionRow, Store, StoreError,
 };
 
-use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
+use super::{OpenTextsError, OpeningRequest, TurnText, broken};
+use crate::app::prove::because;
 
 /// Why a question is not opened that somebody changed.
 pub(in crate::app::prove) const CHANGED_QUESTION: &str = "the question in gently.db is another than what was recorded: \
@@ -142,8 +143,14 @@ fn find_turn(
     let text = match asked {
         TurnText::Exchange => {
             let document = exchange_document(store, (scheme, salt), around, row)?;
-            let reason = |why| format!("the exchange document can't be put together again: {why}");
-            Some(document.or_else(|why| because(reason(why)))?)
+            match document {
+                Ok(document) => Some(document),
+                Err(why) => {
+                    return because(format!(
+                        "the exchange document can't be put together again: {why}"
+                    ));
+                }
+            }
         }
         _ => stored_text(store, row, asked)?,
     };

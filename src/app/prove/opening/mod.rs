@@ -7,6 +7,7 @@ mod head;
 mod notes;
 mod stamp;
 
+use crate::app::prove::{NotHandedOn, because};
 use crate::ledger::read::Repository;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
@@ -93,8 +94,10 @@ where
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Refused(why.into()))
+impl From<NotHandedOn> for OpenTextsError {
+    fn from(why: NotHandedOn) -> Self {
+        OpenTextsError::Refused(why.0)
+    }
 }
 
 fn broken(error: impl std::fmt::Display) -> OpenTextsError {

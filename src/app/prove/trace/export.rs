@@ -6,6 +6,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use crate::app::prove::{NotHandedOn, because};
 use crate::audit::trace_facts::{TraceFactsReader, TraceSource};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
@@ -79,8 +80,10 @@ where
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
-    Err(TraceExportError::Refused(why.into()))
+impl From<NotHandedOn> for TraceExportError {
+    fn from(why: NotHandedOn) -> Self {
+        TraceExportError::Refused(why.0)
+    }
 }
 
 /// Why the trace of one exchange can't be made.

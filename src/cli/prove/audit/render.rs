@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::app::words::{and_more, with_more};
 use crate::record::bitcoin::block::Network;
 use crate::verify::{
     AuditAnswers, AuditQuestion, CheckAnswer, Finding, PositionSummary, Report, Scope,
@@ -54,10 +55,7 @@ fn put_beside_the_record(out: &mut String, report: &Report) {
         let Some((first, more)) = faults.and_then(<[String]>::split_first) else {
             continue;
         };
-        let more = match more.len() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
+        let more = with_more(more.len());
         put(
             out,
             format_args!(
@@ -254,9 +252,9 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
         put(out, format_args!("  expected: {}", finding.expected));
         put(out, format_args!("  actual:   {}", finding.actual));
     }
-    if more > 0 {
+    if let Some(more) = and_more(more) {
         put(out, format_args!(""));
-        put(out, format_args!("and {more} more"));
+        put(out, format_args!("{more}"));
     }
 }
 
@@ -464,11 +462,8 @@ fn listed(sessions: &[&SessionReport]) -> String {
             ),
         );
     }
-    if sessions.len() > LISTED {
-        put(
-            &mut out,
-            format_args!("  and {} more", sessions.len() - LISTED),
-        );
+    if let Some(more) = and_more(sessions.len().saturating_sub(LISTED)) {
+        put(&mut out, format_args!("  {more}"));
     }
     out
 }
