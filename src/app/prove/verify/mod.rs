@@ -1,6 +1,7 @@
 //! Verifying a ledger, a session of it, or one opened text: what is looked at, and what a checker
 //! brings along.
 
+pub mod conclusion;
 pub mod copy;
 pub mod headers;
 pub mod home;
