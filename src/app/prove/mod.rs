@@ -2,6 +2,7 @@
 
 pub mod anchor;
 pub mod consent;
+pub mod foreign_ledger_limits;
 pub mod git;
 pub mod handed_on;
 pub mod header_sync;
