@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::prove::trace::consent_cover::{NarrowestConsent, NoConsent};
 use crate::app::prove::trace::export::{
     ExportForm, ExportRequest, NewExport, TraceExportError, plan, record,
 };
@@ -27,8 +28,10 @@ use crate::record::trace::field::{TraceField, TraceStep};
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::TraceRequest;
 use crate::verify::{CheckAnswer, CheckVerdict};
+use crate::view::prove::consent::no_consent_words;
 use crate::view::prove::trace::{
     CheckedTraceView, CheckedTracesView, NewExportView, ShownTraceView, TraceKeyView,
+    absence_words, step_words,
 };
 
 use crate::cli::screen::new_file::judge_name;
@@ -195,13 +198,31 @@ pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError>
         }
         TraceCommand::Export(args) => match export(&args, json).await {
             Ok(code) => Ok(code),
-            Err(TraceExportError::NoConsent(why)) => Ok(refusal(&why, json, NEGATIVE)),
+            Err(TraceExportError::NoConsent(why)) => {
+                Ok(refusal(&without_consent(&why), json, NEGATIVE))
+            }
             Err(TraceExportError::Refused(why)) => Ok(could_not(&why, json)),
             Err(TraceExportError::Failed(error)) => Err(error),
         },
         TraceCommand::Verify(args) => Ok(verify(&args, json)),
         TraceCommand::Key => print_key(json),
     }
+}
+
+/// Why texts are not handed on, and the command that gives the consent.
+fn without_consent(why: &NoConsent) -> String {
+    let words = no_consent_words(why);
+    let NoConsent::Uncovered { narrowest, .. } = why else {
+        return words;
+    };
+    let narrowest = match narrowest {
+        NarrowestConsent::Exchange(id) => format!("--exchange {id}"),
+        NarrowestConsent::Thread(id) => format!("--thread {id} --past"),
+        NarrowestConsent::All => "--past".to_owned(),
+    };
+    format!(
+        "{words}. gently consent give --purpose \"…\" {narrowest}, or --level detailed, which shows none"
+    )
 }
 
 /// The trace by component; of what is absent the reason in words.
@@ -235,14 +256,17 @@ fn shown_text(shown: &ShownTrace) -> String {
                 }
                 None => {
                     let absence = shown.built.absent.get(&path);
-                    format!("absent: {}", absence.map_or("", |absence| absence.words()))
+                    format!(
+                        "absent: {}",
+                        absence.map_or("", |absence| absence_words(*absence))
+                    )
                 }
             };
             lines.push_str(&format!("    {name:33} {value}\n"));
         }
         if !lines.is_empty() {
             let (event, kind) = (step.event_type(), step.component_type());
-            let words = step.words();
+            let words = step_words(step);
             text.push_str(&format!("{event} ({kind}): {words}\n{lines}"));
         }
     }

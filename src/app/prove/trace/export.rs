@@ -26,7 +26,7 @@ use crate::record::trace::signed::{Trace, TraceAnswer, TraceVerifier};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
 
-use super::consent_cover::{cover, still_covered};
+use super::consent_cover::{NoConsent, cover, still_covered};
 use super::key::own_signer;
 use super::select::{TraceSelection, select};
 use super::{FEW, on_all_cores, shared_out};
@@ -64,7 +64,7 @@ pub struct ExportRequest {
 #[derive(Debug)]
 pub enum TraceExportError {
     /// Texts would be shown of exchanges that no consent covers.
-    NoConsent(String),
+    NoConsent(NoConsent),
     /// A sentence for a person.
     Refused(String),
     /// Something is broken.
@@ -557,11 +557,10 @@ pub async fn record(
 ) -> Result<NewExport, TraceExportError> {
     let now = open::clock()?;
     let (needs, seen_lines) = (planned.needs.clone(), planned.seen_lines);
+    let again = needs.clone();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-        if let Some(why) = erased_since(store, seen_lines)? {
-            return Ok(Some(why));
-        }
-        still_covered(store, &needs, now).map_err(RecorderError::from)
+        let why = not_any_more(store, seen_lines, &needs, now)?;
+        Ok(why.map(|_| NOT_COVERED.to_owned()))
     };
     let words = |words: Vec<String>| {
         let words = words.into_iter().map(ArtifactField::Word);
@@ -595,17 +594,31 @@ pub async fn record(
             id: recorded.document.id,
             planned,
         }),
-        Err(RecorderError::NotAllowed { reason }) => Err(TraceExportError::NoConsent(reason)),
+        Err(error @ RecorderError::NotAllowed { .. }) => {
+            // What is withdrawn or erased stays so.
+            match not_any_more(&opened.store, seen_lines, &again, now)? {
+                Some(why) => Err(TraceExportError::NoConsent(why)),
+                None => Err(error.into()),
+            }
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Why what was read before so many lines may hold what is erased by now.
-fn erased_since(store: &ReadStore, seen_lines: u64) -> Result<Option<String>, StoreError> {
+/// What the recorder is told where an export must not be recorded.
+const NOT_COVERED: &str = "no consent covers it any more";
+
+/// Why what was read before so many lines must not be handed on any more: a consent to it has ended,
+/// or it may hold what is erased by now.
+fn not_any_more(
+    store: &ReadStore,
+    seen_lines: u64,
+    needs: &[(String, ConsentNeed)],
+    now: Seconds,
+) -> Result<Option<NoConsent>, StoreError> {
     let stones = store.artifacts(ArtifactFilter::Kind(TOMBSTONE))?;
-    let is_newer = stones.iter().any(|stone| stone.line >= seen_lines);
-    Ok(is_newer.then(|| {
-        "something was erased while the file was made, and nothing was written; say it again"
-            .to_owned()
-    }))
+    if stones.iter().any(|stone| stone.line >= seen_lines) {
+        return Ok(Some(NoConsent::ErasedMeanwhile));
+    }
+    still_covered(store, needs, now)
 }
