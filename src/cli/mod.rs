@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod flags;
 mod help;
 mod keep;
 mod look;
@@ -25,6 +26,7 @@ use crate::app::redacted::clean;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use ask::chat;
+use flags::error_words;
 use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase};
 use look::{action, conversation, drift, log, search, session, show, stats, thread};
@@ -211,7 +213,7 @@ fn writes(command: &Command) -> bool {
 
 /// Says what stopped a command, and gives its exit code.
 fn stopped(error: &OpenHomeError, json: bool) -> u8 {
-    let why = error.to_string();
+    let why = error_words(error);
     match RecordState::after(error) {
         None => could_not(&why, json),
         Some(state) => withheld(&why, state, json, ""),

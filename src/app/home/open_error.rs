@@ -16,6 +16,7 @@ use crate::verify::VerifyError;
 use crate::witness::WitnessError;
 
 use crate::app::find::FindError;
+use crate::app::sentence::Sentence;
 use crate::app::words::either;
 
 /// Why the house could not be opened.
@@ -128,6 +129,9 @@ pub enum OpenHomeError {
     /// What was asked for can't be done in this home as it is; the words say why, and what helps.
     #[error("{0}")]
     Refused(String),
+    /// The same of what a request names, or does not name; a door spells that its own way.
+    #[error("{0}")]
+    Wanting(Sentence),
 }
 
 /// What somebody may have meant, or what can be said at all.

@@ -20,9 +20,11 @@ pub mod tree_heads;
 pub mod verify;
 pub mod witnesses;
 
-/// A sentence for a person: why something is not handed on.
-pub struct NotHandedOn(pub String);
+use crate::app::sentence::Sentence;
 
-fn because<T, E: From<NotHandedOn>>(why: impl Into<String>) -> Result<T, E> {
+/// A sentence for a person: why something is not handed on.
+pub struct NotHandedOn(pub Sentence);
+
+fn because<T, E: From<NotHandedOn>>(why: impl Into<Sentence>) -> Result<T, E> {
     Err(NotHandedOn(why.into()).into())
 }

@@ -21,6 +21,7 @@ use crate::app::prove::trace::verify::{
     CheckedTrace, TraceCheckRequest, TraceQuestion, TracesOutcome, check,
 };
 use crate::app::words::and_more;
+use crate::cli::flags::spelled;
 use crate::home::Home;
 use crate::os::{UnnamedFile, shell_word};
 use crate::record::ledger::short_name::short_name;
@@ -201,7 +202,7 @@ pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError>
             Err(TraceExportError::NoConsent(why)) => {
                 Ok(refusal(&without_consent(&why), json, NEGATIVE))
             }
-            Err(TraceExportError::Refused(why)) => Ok(could_not(&why, json)),
+            Err(TraceExportError::Refused(why)) => Ok(could_not(&spelled(&why), json)),
             Err(TraceExportError::Failed(error)) => Err(error),
         },
         TraceCommand::Verify(args) => Ok(verify(&args, json)),
@@ -309,9 +310,9 @@ fn judge_out(args: &TraceExportArgs) -> Result<(), String> {
 }
 
 async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportError> {
-    judge_out(args).map_err(TraceExportError::Refused)?;
+    judge_out(args).map_err(|why| TraceExportError::Refused(why.into()))?;
     let request = ExportRequest {
-        selection: selection(args).map_err(TraceExportError::Refused)?,
+        selection: selection(args).map_err(|why| TraceExportError::Refused(why.into()))?,
         trace: TraceRequest {
             level: args.level,
             profile: args.profile,
@@ -328,13 +329,13 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
     };
     let opened = open::open_home()?;
     if let Some(why) = opened.own_file(&args.out) {
-        return Err(TraceExportError::Refused(why));
+        return Err(TraceExportError::Refused(why.into()));
     }
     let key = opened.authorize().await?;
     let planned = plan(&opened, key, &request).await?;
     let unwritten = |state: &'static str| {
         let place = args.out.display().to_string();
-        move |e: std::io::Error| TraceExportError::Refused(format!("{place}: {e}; {state}"))
+        move |e: std::io::Error| TraceExportError::Refused(format!("{place}: {e}; {state}").into())
     };
     // All of it is on the disk before it is on record, and has its name only then.
     let state = match planned.has_proofs {
@@ -426,7 +427,7 @@ fn verify(args: &TraceVerifyArgs, json: bool) -> u8 {
     };
     let checked = match check(&request, home().as_ref()) {
         Ok(checked) => checked,
-        Err(why) => return could_not(&why, json),
+        Err(why) => return could_not(&spelled(&why), json),
     };
     let outcome = TracesOutcome::of(&checked);
     let exit = match outcome {

@@ -187,7 +187,7 @@ fn recorded_consents(store: &ReadStore) -> Result<Consents, TraceExportError> {
                 "gently.db has another {kind} than line {} of the log, or one of them is not there: no text is handed \
                  on under it. What differs says: gently audit verify",
                 line + 1
-            )));
+            ).into()));
         }
     }
     Ok(consents(store)?)

@@ -7,6 +7,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::app::prove::{NotHandedOn, because};
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::audit::trace_facts::{TraceFactsReader, TraceSource};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
@@ -66,7 +67,7 @@ pub enum TraceExportError {
     /// Texts would be shown of exchanges that no consent covers.
     NoConsent(NoConsent),
     /// A sentence for a person.
-    Refused(String),
+    Refused(Sentence),
     /// Something is broken.
     Failed(OpenHomeError),
 }
@@ -284,7 +285,10 @@ pub async fn plan(
     request: &ExportRequest,
 ) -> Result<PlannedExport, TraceExportError> {
     if request.with_proof && request.form != ExportForm::Envelope {
-        return because("--with-proof is for envelopes: a trace by itself has no place for it");
+        return because(sentence![
+            RequestField::WithProof,
+            " is for envelopes: a trace by itself has no place for it"
+        ]);
     }
     let now = open::clock()?;
     let seen_lines = opened.store.head()?.lines;
@@ -423,10 +427,10 @@ async fn prove(
 
 fn unproven(store: &ReadStore, exchange: Uuid, error: OpenTextsError) -> TraceExportError {
     match error {
-        OpenTextsError::Refused(why) => TraceExportError::Refused(format!(
-            "there is no proof for {}: {why}",
-            name_of(store, exchange)
-        )),
+        OpenTextsError::Refused(why) => TraceExportError::Refused(sentence![
+            format!("there is no proof for {}: ", name_of(store, exchange)),
+            why
+        ]),
         OpenTextsError::Failed(error) => TraceExportError::Failed(error),
     }
 }
