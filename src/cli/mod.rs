@@ -28,12 +28,12 @@ use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use ask::chat;
 use flags::error_words;
 use help::{completions, man};
-use keep::{backup, disk_sync, doctor, erase};
-use look::{action, conversation, drift, log, search, session, show, stats, thread};
-use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
+use keep::{backup, disk_sync, doctor, erase, rebuild};
+use look::{action, conversation, drift, log, search, session, show, sight, stats, thread};
+use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
 use remember::{conflict, context, items, project};
 use screen::{ScreenFilter, pager, passphrase};
-use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
+use set_up::{config, hook, init, kernel, key, model, sanitize};
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -136,11 +136,11 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Kernel(command) => kernel::run(command, json).await,
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
-        Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
+        Command::Audit(Audit::Rebuild(args)) => rebuild::run(&args, json),
         Command::Audit(Audit::Replay(args)) => audit::replay::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
-        Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
+        Command::Anchor(args::AnchorCommand::Sync(args)) => anchor_sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => config::run(&command, json).await,
         Command::Fact(command) => items::fact(command, json).await,

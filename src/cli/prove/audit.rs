@@ -11,7 +11,6 @@ mod bounds;
 pub(in crate::cli) mod check;
 pub(in crate::cli) mod open;
 mod progress;
-pub(in crate::cli) mod rebuild;
 mod render;
 pub(in crate::cli) mod replay;
 mod row_words;

@@ -7,4 +7,3 @@ pub(super) mod kernel;
 pub(super) mod key;
 pub(super) mod model;
 pub(super) mod sanitize;
-pub(super) mod sight;

@@ -13,7 +13,9 @@ use crate::recorder::SessionClose;
 use crate::store::{CommitRow, ExchangeRow, SessionRow};
 
 use crate::view::keep::plan::PlanView;
-use crate::view::prove::tree_head::{AttemptView, StampingView, ThirdPartyView, WitnessRoundView};
+use crate::view::prove::stamp::StampingView;
+use crate::view::prove::tree_heads::{AttemptView, ThirdPartyView};
+use crate::view::prove::witness::WitnessRoundView;
 
 /// A session as it is on record.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use crate::app::keep::doctor::audit_log::AuditWalk;
 use crate::app::prove::verify::conclusion::VerdictMark;
 use crate::app::words::counted;
 
-use super::headline::HeadlineView;
+use crate::view::prove::headline::HeadlineView;
 
 /// The first line that does not follow from those before.
 #[derive(Clone, Debug, Serialize)]
