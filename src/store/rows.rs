@@ -433,11 +433,14 @@ impl ExchangeRow {
         self.request.is_some() || reply.is_some()
     }
 
+    /// How it ended; none while it waits.
+    pub fn ended(&self) -> Option<ExchangeOutcome> {
+        self.outcome.as_ref().map(|outcome| outcome.outcome)
+    }
+
     /// Whether a model answered.
     pub fn is_answered(&self) -> bool {
-        self.outcome
-            .as_ref()
-            .is_some_and(|found| found.outcome == ExchangeOutcome::Answered)
+        self.ended() == Some(ExchangeOutcome::Answered)
     }
 }
 

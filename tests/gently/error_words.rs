@@ -268,7 +268,7 @@ fn one_place_writes_to_standard_error() {
         files,
         [
             "src/cli/prove/audit/progress.rs",
-            "src/cli/prove/sync.rs",
+            "src/cli/prove/anchor_sync.rs",
             "src/cli/screen/mod.rs",
             "src/cli/screen/terminal.rs"
         ],

@@ -286,14 +286,6 @@ impl ExchangeDetails {
         self.withheld && !self.uncovered
     }
 
-    /// `answered`, `failed`, `denied`, or `in flight`.
-    pub fn outcome(&self) -> &'static str {
-        self.exchange
-            .outcome
-            .as_ref()
-            .map_or("in flight", |outcome| outcome.outcome.name())
-    }
-
     /// `interaction-3` of an answered prompt, else `prompt-3`.
     pub fn name(&self) -> String {
         self.exchange.name()

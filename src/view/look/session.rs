@@ -13,6 +13,7 @@ use crate::recorder::SessionClose;
 use crate::store::{CommitRow, ExchangeRow, SessionRow};
 
 use crate::view::keep::plan::PlanView;
+use crate::view::look::outcome::outcome_word;
 use crate::view::prove::stamp::StampingView;
 use crate::view::prove::tree_heads::{AttemptView, ThirdPartyView};
 use crate::view::prove::witness::WitnessRoundView;
@@ -268,7 +269,7 @@ impl ListedExchangeView {
             name: row.name(),
             seq: row.seq,
             asked_at: row.created_at.to_string(),
-            outcome: outcome.map_or("in flight", |outcome| outcome.outcome.name()),
+            outcome: outcome_word(row.ended()),
             reason: outcome.and_then(|outcome| outcome.reason.clone()),
             prompt_begins: listed.prompt_begins.clone(),
             commit: listed.commit.clone(),
