@@ -14,22 +14,32 @@ pub enum RequestField {
     By,
     /// Which conversation.
     Conversation,
+    /// The shape of an answer.
+    Expect,
     /// A key that traces are held against.
     Key,
     /// How many of a list.
     Limit,
     /// Which line of an artifact.
     Line,
+    /// Which model.
+    Model,
     /// When something was observed.
     ObservedAt,
     /// What is older.
     OlderThan,
+    /// The name of a ledger.
+    Origin,
+    /// Which question a question follows.
+    Parent,
     /// Where a search looks.
     Place,
     /// Which project.
     Project,
     /// For what texts may be used.
     Purpose,
+    /// What a question refers to.
+    Reference,
     /// Which text of a turn.
     Role,
     /// What is since then.
@@ -38,6 +48,8 @@ pub enum RequestField {
     Source,
     /// What something is about.
     Subject,
+    /// How much a model is left to chance.
+    Temperature,
     /// What is until then.
     Until,
     /// A proof beside each trace.
@@ -48,23 +60,29 @@ pub enum RequestField {
 
 impl RequestField {
     /// All of them.
-    pub const ALL: [RequestField; 19] = [
+    pub const ALL: [RequestField; 25] = [
         RequestField::Before,
         RequestField::Best,
         RequestField::By,
         RequestField::Conversation,
+        RequestField::Expect,
         RequestField::Key,
         RequestField::Limit,
         RequestField::Line,
+        RequestField::Model,
         RequestField::ObservedAt,
         RequestField::OlderThan,
+        RequestField::Origin,
+        RequestField::Parent,
         RequestField::Place,
         RequestField::Project,
         RequestField::Purpose,
+        RequestField::Reference,
         RequestField::Role,
         RequestField::Since,
         RequestField::Source,
         RequestField::Subject,
+        RequestField::Temperature,
         RequestField::Until,
         RequestField::WithProof,
         RequestField::Withheld,
@@ -77,18 +95,24 @@ impl RequestField {
             RequestField::Best => "best",
             RequestField::By => "by",
             RequestField::Conversation => "conversation",
+            RequestField::Expect => "expect",
             RequestField::Key => "key",
             RequestField::Limit => "limit",
             RequestField::Line => "line",
+            RequestField::Model => "model",
             RequestField::ObservedAt => "observed_at",
             RequestField::OlderThan => "older_than",
+            RequestField::Origin => "origin",
+            RequestField::Parent => "parent",
             RequestField::Place => "place",
             RequestField::Project => "project",
             RequestField::Purpose => "purpose",
+            RequestField::Reference => "ref",
             RequestField::Role => "role",
             RequestField::Since => "since",
             RequestField::Source => "source",
             RequestField::Subject => "subject",
+            RequestField::Temperature => "temperature",
             RequestField::Until => "until",
             RequestField::WithProof => "with_proof",
             RequestField::Withheld => "withheld",

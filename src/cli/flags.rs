@@ -19,10 +19,7 @@ pub(super) fn spelled(sentence: &Sentence) -> String {
 
 /// Why a command could not be done, with the flags in it.
 pub(super) fn error_words(error: &OpenHomeError) -> String {
-    match error {
-        OpenHomeError::Wanting(sentence) => spelled(sentence),
-        error => error.to_string(),
-    }
+    spelled(&error.sentence())
 }
 
 #[cfg(test)]

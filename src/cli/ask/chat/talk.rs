@@ -13,6 +13,7 @@ use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
+use crate::cli::flags::spelled;
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
@@ -257,7 +258,7 @@ impl Chat {
         if !self.path.exists()
             && let Some(why) = beyond_without_a_home(&request, &self.path).await
         {
-            return ChatTurn::refused(could_not(&why, self.json));
+            return ChatTurn::refused(could_not(&spelled(&why), self.json));
         }
         if self.home.is_none()
             && let Err(error) = self.renew()
