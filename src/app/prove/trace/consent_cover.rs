@@ -31,7 +31,7 @@ pub enum NoConsent {
     NoMore {
         /// Its id.
         consent: String,
-        /// Why.
+        /// What the consent lacks by now.
         gap: ConsentGap,
     },
     /// Something was erased while the file was made.
