@@ -23,6 +23,7 @@ use crate::govern::sanitize::{
     Clean, Placeholders, Redaction, SecretFinding, redact_with, without,
 };
 use crate::models::{Model, ModelFault};
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
@@ -32,7 +33,7 @@ use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
-    RecorderError, RefusedPrompt, TurnEntry,
+    RecorderError, Refusal, RefusedPrompt, TurnEntry,
 };
 use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
@@ -54,6 +55,20 @@ pub enum TurnEnd {
     Failed(RecordedFailure, ModelFault),
     /// Whoever asked gave up while the model was thinking.
     Interrupted(RecordedFailure),
+}
+
+impl TurnEnd {
+    /// As it is on record.
+    pub const fn outcome(&self) -> ExchangeOutcome {
+        match self {
+            TurnEnd::Answered(_) => ExchangeOutcome::Answered,
+            TurnEnd::Refused(refusal, _) => match refusal.refusal {
+                Refusal::Denied { .. } => ExchangeOutcome::Denied,
+                Refusal::CompileFailed { .. } => ExchangeOutcome::Failed,
+            },
+            TurnEnd::Failed(..) | TurnEnd::Interrupted(_) => ExchangeOutcome::Failed,
+        }
+    }
 }
 
 /// The reason on record of a turn that was given up.

@@ -10,5 +10,6 @@ pub mod moment;
 pub mod prove;
 pub mod redacted;
 pub mod remember;
+pub mod sentence;
 pub mod set_up;
 pub mod words;

@@ -1,5 +1,6 @@
 //! A moment as people type it.
 
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 
@@ -10,12 +11,15 @@ const MOST_DAYS: u64 = 36_500;
 
 /// `2025-12-31T04:25:37Z`, `2025-12-31` (its first second, UTC), `today` and `yesterday` (the same), or
 /// an age: `90s`, `15m`, `2h`, `3d`, `1w`.
-pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
+pub fn when(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Sentence> {
     let wrong = || {
-        format!(
-            "{flag} takes 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h, 3d or 2w; not '{}'",
-            spelled_on_a_line(text)
-        )
+        let text = spelled_on_a_line(text);
+        sentence![
+            field,
+            format!(
+                " takes 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h, 3d or 2w; not '{text}'"
+            )
+        ]
     };
     if let Ok(time) = text.parse() {
         return Ok(time);
@@ -51,16 +55,19 @@ pub fn when(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
 }
 
 /// The same where a number alone is one of days.
-pub fn older_than(flag: &str, text: &str, now: Seconds) -> Result<Seconds, String> {
+pub fn older_than(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Sentence> {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !is_number {
-        return when(flag, text, now);
+        return when(field, text, now);
     }
     let days = text.parse::<u64>().ok().filter(|days| *days <= MOST_DAYS);
     let days = days.ok_or_else(|| {
-        format!("{flag} takes at most {MOST_DAYS} days, or a date like 2025-12-31; not {text}")
+        sentence![
+            field,
+            format!(" takes at most {MOST_DAYS} days, or a date like 2025-12-31; not {text}")
+        ]
     })?;
-    when(flag, &format!("{days}d"), now)
+    when(field, &format!("{days}d"), now)
 }
 
 #[cfg(test)]
@@ -81,7 +88,7 @@ mod tests {
             ("-1", None),
             ("99999999999999999999", None),
         ] {
-            let limit = older_than("--older-than", text, now).ok();
+            let limit = older_than(RequestField::OlderThan, text, now).ok();
             assert_eq!(limit.map(|t| t.to_string()).as_deref(), expected, "{text}");
         }
     }
@@ -115,7 +122,7 @@ mod tests {
             ("2025-12-31 04:25:37", None),
         ] {
             assert_eq!(
-                when("--since", text, now)
+                when(RequestField::Since, text, now)
                     .ok()
                     .map(|t| t.to_string())
                     .as_deref(),

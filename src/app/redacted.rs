@@ -3,6 +3,7 @@
 use crate::govern::sanitize::redact;
 
 use super::home::open_error::OpenHomeError;
+use super::sentence::Sentence;
 
 /// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
 pub fn clean(text: &str) -> String {
@@ -10,11 +11,11 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
-pub fn no_secret(flag: &'static str, text: &str) -> Result<(), OpenHomeError> {
+pub fn no_secret(place: impl Into<Sentence>, text: &str) -> Result<(), OpenHomeError> {
     match redact(text).found.first() {
         None => Ok(()),
         Some(found) => Err(OpenHomeError::Setting {
-            flag,
+            place: place.into(),
             reason: format!(
                 "there is a secret in it ({}), and it would stand on record for good",
                 found.kind

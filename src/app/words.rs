@@ -41,6 +41,17 @@ pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     }
 }
 
+/// `and 3 more`, behind the first of a list; none where all of it was named.
+pub fn and_more(more: impl TryInto<u64>) -> Option<String> {
+    let more = more.try_into().unwrap_or(u64::MAX);
+    (more > 0).then(|| format!("and {more} more"))
+}
+
+/// The same behind a blank, and nothing where all of it was named.
+pub fn with_more(more: usize) -> String {
+    and_more(more).map_or_else(String::new, |more| format!(" {more}"))
+}
+
 /// `'a'`, `'a', 'b' or 'c'`.
 pub fn either(names: &[String]) -> String {
     match names.split_last() {

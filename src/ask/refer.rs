@@ -25,10 +25,11 @@ use crate::record::context::event::{
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
 use crate::record::context::turn::Counts;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
 use crate::recorder::POLICY;
-use crate::store::{EventRow, ExchangeOutcome, ReadStore, StoreError};
+use crate::store::{EventRow, ReadStore, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
 use super::stored_text::StoredTexts;

@@ -6,6 +6,7 @@
 
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
+use crate::govern::stored_kernel::StoredKernel;
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::exchange::Exchange;
@@ -100,14 +101,9 @@ impl<'a> StoredTexts<'a> {
 }
 
 /// A session's kernel, or why it can't be read.
-pub fn kernel_of(
-    store: &ReadStore,
-    session: &SessionRow,
-) -> Result<Result<Kernel, String>, StoreError> {
-    Ok(match store.kernel(session.kernel_hash)? {
-        Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
-        None => Err("its kernel is not here".to_owned()),
-    })
+pub fn kernel_of(store: &ReadStore, session: &SessionRow) -> Result<StoredKernel, StoreError> {
+    let json = store.kernel(session.kernel_hash)?;
+    Ok(Kernel::stored(json.as_deref()))
 }
 
 /// The commitment to the exchange document, made again from the rows; none where a part of it is

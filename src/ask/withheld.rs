@@ -5,16 +5,12 @@
 //! its session, which are evidence. A kernel that can't be read blocks, so that nothing is shown on
 //! a guess.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use uuid::Uuid;
 
 use crate::govern::kernel::Kernel;
-use crate::record::hash::Hash32;
+use crate::govern::stored_kernel::StoredKernels;
 use crate::recorder::REPLY;
-use crate::store::{ExchangeRow, ReadStore, StoreError};
+use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
 pub const WITHHELD: &str = "withheld, as your kernel says";
@@ -22,7 +18,7 @@ pub const WITHHELD: &str = "withheld, as your kernel says";
 /// Which answers are withheld, with the kernels that say so.
 pub struct Withheld<'a> {
     store: &'a ReadStore,
-    kernels: RefCell<HashMap<Hash32, Option<Kernel>>>,
+    kernels: StoredKernels,
 }
 
 impl<'a> Withheld<'a> {
@@ -30,7 +26,7 @@ impl<'a> Withheld<'a> {
     pub fn of(store: &'a ReadStore) -> Self {
         Withheld {
             store,
-            kernels: RefCell::default(),
+            kernels: StoredKernels::default(),
         }
     }
 
@@ -43,18 +39,11 @@ impl<'a> Withheld<'a> {
         let Some(session) = self.store.session_of(exchange.session)? else {
             return Ok(true);
         };
-        let mut kernels = self.kernels.borrow_mut();
-        let kernel = match kernels.entry(session.kernel_hash) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let kernel = self.store.kernel(session.kernel_hash)?;
-                place.insert(kernel.and_then(|json| Kernel::from_canonical(&json).ok()))
-            }
-        };
-        let kernel = kernel.as_ref();
-        Ok(drift
-            .iter()
-            .any(|event| kernel.is_none_or(|kernel| kernel.blocks(&event.class, &event.summary))))
+        let kernel = self
+            .kernels
+            .get(session.kernel_hash, |hash| self.store.kernel(hash))?;
+        let events = drift.iter().map(DriftRow::class_and_summary);
+        Ok(Kernel::withholds(kernel.as_ref().as_ref().ok(), events))
     }
 
     /// Whether the document of an actuation intent quotes an answer that is withheld.

@@ -7,17 +7,19 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::govern::kernel::Kernel;
+use crate::govern::stored_kernel::{StoredKernel, StoredKernels};
 use crate::record::canon;
 use crate::record::exchange::{ExchangeFault, MissingTurn};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::StoredBundle;
 use crate::record::ledger::commitment::Scheme;
 use crate::record::ledger::documents::Genesis;
+use crate::record::trace::ended_turn::EndedTurn;
 use crate::record::trace::envelope::CommittedTrace;
 use crate::record::trace::facts::{Known, TraceFacts, TraceTexts, looks};
 use crate::record::trace::level::{Absence, TraceLevel};
 use crate::store::{
-    AssertionRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TraceRows, TurnRow,
+    DriftRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError, TurnRow,
 };
 
 /// All that is known of an exchange for its trace.
@@ -84,7 +86,7 @@ pub struct TraceFactsReader<'a> {
     store: &'a ReadStore,
     genesis: Genesis,
     sessions: RefCell<HashMap<Uuid, Rc<SessionRow>>>,
-    kernels: RefCell<HashMap<Hash32, Rc<Result<Kernel, String>>>>,
+    kernels: StoredKernels,
 }
 
 /// All facts of one exchange, with its texts; see [`TraceFactsReader::facts_of`] for many.
@@ -105,7 +107,7 @@ impl<'a> TraceFactsReader<'a> {
             store,
             genesis,
             sessions: RefCell::default(),
-            kernels: RefCell::default(),
+            kernels: StoredKernels::default(),
         })
     }
 
@@ -143,26 +145,18 @@ impl<'a> TraceFactsReader<'a> {
         let context = store.thread_turn(id)?;
         let (refs, checks) = (store.artifact_refs(id)?, store.assertions(id)?);
         let measures = store.measures(row)?;
-        let is_judged = !checks.is_empty();
-        let is_withheld = match is_judged {
-            true => checks.iter().any(AssertionRow::withholds),
-            false => self.is_withheld(row, &session)?,
-        };
-        let rows = TraceRows {
-            origin: &self.genesis.origin,
-            exchange: row,
-            prompt_line: self.line_hash(row, row.prompt_line)?,
-            context: context.as_ref(),
-            refs: &refs,
-            checks: &checks,
-            measures: measures.as_ref().map(|row| &row.measures),
-            is_withheld,
-            is_erased: row.salt.is_none() && store.tombstone_of(&id.to_string())?.is_some(),
-        };
-        let facts = rows.facts().map_err(|e| wrong(row, e))?;
-        let Some(mut facts) = facts else {
+        let prompt_line = self.line_hash(row, row.prompt_line)?;
+        let Some(turn) = row.ended_turn(prompt_line, context.as_ref(), &refs, &checks) else {
             return Ok(None);
         };
+        let turn = EndedTurn {
+            measures: measures.as_ref().map(|row| row.measures.clone()),
+            is_erased: row.salt.is_none() && store.tombstone_of(&id.to_string())?.is_some(),
+            is_withheld_by_drift: checks.is_empty() && self.is_withheld(row, &session)?,
+            ..turn
+        };
+        let facts = turn.facts(&self.genesis.origin);
+        let mut facts = facts.map_err(|e| wrong(row, e))?;
         if level >= TraceLevel::Detailed
             && let Some(json) = &row.bundle_json
         {
@@ -170,7 +164,7 @@ impl<'a> TraceFactsReader<'a> {
             facts.looks = Ok(looks(bundle.read().map_err(|e| wrong(row, e))?));
         }
         if level == TraceLevel::FullTraces {
-            facts.texts = self.texts(&rows, &session, facts.texts)?;
+            facts.texts = self.texts(row, &session, facts.texts)?;
         }
         Ok(Some(TraceSource {
             facts,
@@ -194,11 +188,10 @@ impl<'a> TraceFactsReader<'a> {
 
     fn texts(
         &self,
-        rows: &TraceRows<'_>,
+        row: &ExchangeRow,
         session: &SessionRow,
         gone: TraceTexts,
     ) -> Result<TraceTexts, TraceFactsFault> {
-        let row = rows.exchange;
         let all = ExchangeRows::read(self.store, session, row)?;
         let told = |turn: &Option<TurnRow>, gone: Known<String>| {
             let text = turn.as_ref().and_then(|turn| turn.content.clone());
@@ -206,7 +199,7 @@ impl<'a> TraceFactsReader<'a> {
         };
         let compiled_prompt = match gone.compiled_prompt {
             Err(Absence::NoSuchThing) => Err(Absence::NoSuchThing),
-            gone => self.compiled(rows, session, &all)?.map_or(gone, Ok),
+            gone => self.compiled(session, &all)?.map_or(gone, Ok),
         };
         Ok(TraceTexts {
             question: told(&all.user, gone.question),
@@ -219,7 +212,6 @@ impl<'a> TraceFactsReader<'a> {
     /// The compiled prompt, rendered again; none where something in it is erased or was not kept.
     fn compiled(
         &self,
-        rows: &TraceRows<'_>,
         session: &SessionRow,
         all: &ExchangeRows<'_>,
     ) -> Result<Option<String>, TraceFactsFault> {
@@ -234,11 +226,11 @@ impl<'a> TraceFactsReader<'a> {
             Ok(text) => Ok(text),
             Err(ExchangeFault::Turn(MissingTurn::Unknown(_))) => Ok(None),
             Err(fault) if fault.is_gone() => Ok(None),
-            Err(fault) => Err(wrong(rows.exchange, fault)),
+            Err(fault) => Err(wrong(all.exchange, fault)),
         }
     }
 
-    /// Whether the answer is withheld, of an exchange without checks on record.
+    /// Whether its drift withholds the answer.
     fn is_withheld(
         &self,
         row: &ExchangeRow,
@@ -249,11 +241,8 @@ impl<'a> TraceFactsReader<'a> {
             return Ok(false);
         }
         let kernel = self.kernel(session.kernel_hash)?;
-        let blocks = |kernel: &Kernel| {
-            let mut events = drift.iter();
-            events.any(|event| kernel.blocks(&event.class, &event.summary))
-        };
-        Ok(kernel.as_ref().as_ref().map_or(true, blocks))
+        let events = drift.iter().map(DriftRow::class_and_summary);
+        Ok(Kernel::withholds(kernel.as_ref().as_ref().ok(), events))
     }
 
     fn line_hash(&self, row: &ExchangeRow, n: u64) -> Result<Hash32, TraceFactsFault> {
@@ -273,17 +262,8 @@ impl<'a> TraceFactsReader<'a> {
         Ok(session)
     }
 
-    fn kernel(&self, hash: Hash32) -> Result<Rc<Result<Kernel, String>>, StoreError> {
-        if let Some(known) = self.kernels.borrow().get(&hash) {
-            return Ok(known.clone());
-        }
-        let kernel = match self.store.kernel(hash)? {
-            Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
-            None => Err("its kernel is not in the database".to_owned()),
-        };
-        let kernel = Rc::new(kernel);
-        self.kernels.borrow_mut().insert(hash, kernel.clone());
-        Ok(kernel)
+    fn kernel(&self, hash: Hash32) -> Result<Rc<StoredKernel>, StoreError> {
+        self.kernels.get(hash, |hash| self.store.kernel(hash))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod flags;
 mod help;
 mod keep;
 mod look;
@@ -25,13 +26,14 @@ use crate::app::redacted::clean;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use ask::chat;
+use flags::error_words;
 use help::{completions, man};
-use keep::{backup, disk_sync, doctor, erase};
-use look::{action, conversation, drift, log, search, session, show, stats, thread};
-use prove::{anchor, audit, consent, publish, share, stamp, sync, trace, witness};
+use keep::{backup, disk_sync, doctor, erase, rebuild};
+use look::{action, conversation, drift, log, search, session, show, sight, stats, thread};
+use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
 use remember::{conflict, context, correction, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};
-use set_up::{config, hook, init, kernel, key, model, sanitize, sight, specialist};
+use set_up::{config, hook, init, kernel, key, model, sanitize, specialist};
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -134,11 +136,11 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Kernel(command) => kernel::run(command, json).await,
         Command::Backup(args) => backup::make(&args, json),
         Command::Restore(args) => backup::bring_back(&args, json),
-        Command::Audit(Audit::Rebuild(args)) => audit::rebuild::run(&args, json),
+        Command::Audit(Audit::Rebuild(args)) => rebuild::run(&args, json),
         Command::Audit(Audit::Replay(args)) => audit::replay::run(&args, json),
         Command::Audit(Audit::Adopt(args)) => backup::adopt_newer(&args, json).await,
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
-        Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
+        Command::Anchor(args::AnchorCommand::Sync(args)) => anchor_sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
         Command::Config(command) => config::run(&command, json).await,
         Command::Fact(command) => items::fact(command, json).await,
@@ -215,7 +217,7 @@ fn writes(command: &Command) -> bool {
 
 /// Says what stopped a command, and gives its exit code.
 fn stopped(error: &OpenHomeError, json: bool) -> u8 {
-    let why = error.to_string();
+    let why = error_words(error);
     match RecordState::after(error) {
         None => could_not(&why, json),
         Some(state) => withheld(&why, state, json, ""),

@@ -15,4 +15,5 @@ pub mod reply;
 pub mod reply_rule;
 pub mod sanitize;
 pub mod sight_rules;
+pub mod stored_kernel;
 mod word_list;

@@ -27,6 +27,40 @@ use crate::record::time::Seconds;
 /// of it was measured.
 pub const ABANDONED: &str = "abandoned";
 
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeOutcome {
+    /// With an answer.
+    Answered,
+    /// The model's fault, a failed compile, or `abandoned`.
+    Failed,
+    /// Policy denied the prompt.
+    Denied,
+}
+
+impl ExchangeOutcome {
+    /// All of them.
+    pub const ALL: [ExchangeOutcome; 3] = [
+        ExchangeOutcome::Answered,
+        ExchangeOutcome::Failed,
+        ExchangeOutcome::Denied,
+    ];
+
+    /// The spelling in the database and in the exchange document.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ExchangeOutcome::Answered => "answered",
+            ExchangeOutcome::Failed => "failed",
+            ExchangeOutcome::Denied => "denied",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<ExchangeOutcome> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// One question and what became of it, as plain values.
 #[derive(Clone, Debug)]
 pub struct Exchange {
@@ -81,8 +115,8 @@ pub struct Exchange {
 /// How an exchange ended.
 #[derive(Clone, Debug)]
 pub struct ExchangeEnd {
-    /// `answered`, `failed` or `denied`.
-    pub outcome: String,
+    /// What kind of end it was.
+    pub outcome: ExchangeOutcome,
     /// Code, for failed and denied.
     pub reason: Option<String>,
     /// Time of the outcome's line.
@@ -457,7 +491,7 @@ impl Exchange {
             kernel_hash: self.kernel_hash,
             measures: self.measures.clone(),
             model: self.model.clone(),
-            outcome: end.outcome.clone(),
+            outcome: end.outcome.name().to_owned(),
             params: self.params()?.map(|params| params.named()),
             prompt_tokens: end.prompt_tokens,
             reason: end.reason.clone(),
@@ -675,7 +709,7 @@ mod tests {
             measures: None,
             trace: None,
             outcome: Some(ExchangeEnd {
-                outcome: "failed".to_owned(),
+                outcome: ExchangeOutcome::Failed,
                 reason: Some("model.down".to_owned()),
                 answered_at: Seconds::ZERO,
                 has_answer: false,

@@ -54,7 +54,7 @@ pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
 pub use entries::auth::{AuthKeyChange, AuthKeyFault, is_last, revocable, revoked_at};
 pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
-pub use entries::erase::{Erasure, ErasureReach, ErasureResult, Tombstone, tombstone_of};
+pub use entries::erase::{Erasure, ErasureReach, ErasureResult, tombstone_of};
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};

@@ -19,6 +19,7 @@ use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::{Clean, Placeholders};
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::turn::Counts;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::Fact;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
@@ -30,7 +31,7 @@ use crate::record::ledger::reply::ReplyDoc;
 use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
 use crate::record::trace::sources::SourceCount;
-use crate::store::{ExchangeOutcome, SessionRow};
+use crate::store::SessionRow;
 
 use super::entries::actions::Action;
 use super::entries::content_policy::ContentPolicy;

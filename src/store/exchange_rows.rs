@@ -154,11 +154,7 @@ impl<'a> ExchangeRows<'a> {
             drift: self.drift.iter().map(DriftRow::named).collect(),
             measures: self.measures.as_ref().map(|row| row.measures.clone()),
             trace: self.measures.as_ref().map(MeasureRow::named),
-            outcome: outcome.map(|outcome| ExchangeEnd {
-                has_answer: self.aurora.is_some(),
-                answer: text(&self.aurora),
-                ..outcome.end()
-            }),
+            outcome: outcome.map(|outcome| outcome.end(self.aurora.is_some(), text(&self.aurora))),
         }
     }
 }
@@ -262,6 +258,11 @@ impl ArtifactRefRow {
 }
 
 impl DriftRow {
+    /// Its class and its summary, by which a kernel says what it does to the answer.
+    pub fn class_and_summary(&self) -> (&str, &str) {
+        (&self.class, &self.summary)
+    }
+
     /// As the exchange document names it.
     fn named(&self) -> DriftEntry {
         DriftEntry {
@@ -301,13 +302,13 @@ impl ReferredText {
 
 impl OutcomeUpdate {
     /// How the exchange ended; the answer stands in its turn.
-    fn end(&self) -> ExchangeEnd {
+    pub(super) fn end(&self, has_answer: bool, answer: Option<String>) -> ExchangeEnd {
         ExchangeEnd {
-            outcome: self.outcome.name().to_owned(),
+            outcome: self.outcome,
             reason: self.reason.clone(),
             answered_at: self.answered_at,
-            has_answer: false,
-            answer: None,
+            has_answer,
+            answer,
             reply: self.reply.clone(),
             refusal: self.refusal,
             validator: self.validator_summary.clone(),

@@ -51,15 +51,14 @@ pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
-    ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
-    LedgerHead, MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow,
-    PlaceholderRows, ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow,
-    SettingTag, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
+    ErasureCommitmentRow, EventRow, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
+    MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
+    ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
+    ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
-pub use trace_rows::TraceRows;
 
 use std::path::PathBuf;
 

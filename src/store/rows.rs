@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::AuthKeyContent;
 use crate::record::ledger::commit::CommitKind;
@@ -294,28 +295,6 @@ impl From<TurnSpeaker> for bool {
 
 words! { TurnSpeaker: "user or aurora" of [TurnSpeaker::User, TurnSpeaker::Aurora], }
 
-/// How an exchange ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExchangeOutcome {
-    /// With an answer.
-    Answered,
-    /// The model's fault, a failed compile, or `abandoned`.
-    Failed,
-    /// Policy denied the prompt.
-    Denied,
-}
-
-impl ExchangeOutcome {
-    /// The spelling in the database and in the exchange document.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ExchangeOutcome::Answered => "answered",
-            ExchangeOutcome::Failed => "failed",
-            ExchangeOutcome::Denied => "denied",
-        }
-    }
-}
-
 row! {
     /// One exchange; the core audit unit.
     #[derive(Clone, Debug)]
@@ -456,11 +435,14 @@ impl ExchangeRow {
         self.request.is_some() || reply.is_some()
     }
 
+    /// How it ended; none while it waits.
+    pub fn ended(&self) -> Option<ExchangeOutcome> {
+        self.outcome.as_ref().map(|outcome| outcome.outcome)
+    }
+
     /// Whether a model answered.
     pub fn is_answered(&self) -> bool {
-        self.outcome
-            .as_ref()
-            .is_some_and(|found| found.outcome == ExchangeOutcome::Answered)
+        self.ended() == Some(ExchangeOutcome::Answered)
     }
 }
 
@@ -518,6 +500,11 @@ stored! {
 words! { QuestionDoor: "a door of questions" of QuestionDoor::ALL, }
 
 impl MeasureRow {
+    /// The key that opens its commitment.
+    pub fn opening(&self) -> Option<Hash32> {
+        self.trace_key.map(Hash32::from_bytes)
+    }
+
     /// The exchange's trace, as its document names it.
     pub fn named(&self) -> TraceSection {
         TraceSection {

@@ -2,12 +2,13 @@
 
 use uuid::Uuid;
 
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::params::Cost;
 use crate::record::time::Seconds;
 
+use super::StoreError;
 use super::access::ReadStore;
 use super::table::{row, values};
-use super::{ExchangeOutcome, StoreError};
 
 row! {
     /// As much of an exchange as is counted.

@@ -22,6 +22,7 @@ use crate::record::bitcoin::block::{Anchor, Block, Header};
 use crate::record::canon;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
@@ -34,8 +35,8 @@ use crate::record::ledger::specialist::{RatingVerdict, SpecialistId};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
+use super::StoreError;
 use super::driver::{ResultRow, SqlValue};
-use super::{ExchangeOutcome, StoreError};
 
 /// What can be the value of a parameter.
 pub trait Bind {
@@ -534,8 +535,7 @@ words! {
     DecayClass: "A, B, C or D" of DecayClass::ALL,
     EventKind: "INTENT, DECISION or EXECUTION"
         of [EventKind::Intent, EventKind::Decision, EventKind::Execution],
-    ExchangeOutcome: "answered, failed or denied"
-        of [ExchangeOutcome::Answered, ExchangeOutcome::Failed, ExchangeOutcome::Denied],
+    ExchangeOutcome: "answered, failed or denied" of ExchangeOutcome::ALL,
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
     ProjectState: "open or retired" of ProjectState::ALL,

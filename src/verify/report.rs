@@ -336,6 +336,14 @@ impl Report {
         self.position = None;
     }
 
+    /// Findings that touch a session, or the ledger as a whole.
+    pub fn findings_of(&self, session: &SessionReport) -> Vec<&Finding> {
+        let findings = self.findings.iter();
+        findings
+            .filter(|finding| finding.session.is_none_or(|of| of == session.id))
+            .collect()
+    }
+
     /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, no line is
     /// signed by nobody, and the owner's database is made as it should be. It says nothing about
     /// time, uniqueness or whose key (format, section 12).

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gently::home::Home;
+use gently::record::exchange::ExchangeOutcome;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, RecorderError, unwatched};
-use gently::store::ExchangeOutcome;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 use crate::recorder::{Rig, anchor, at, prompt, turn, wait};

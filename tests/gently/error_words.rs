@@ -267,8 +267,8 @@ fn one_place_writes_to_standard_error() {
     assert_eq!(
         files,
         [
+            "src/cli/prove/anchor_sync.rs",
             "src/cli/prove/audit/progress.rs",
-            "src/cli/prove/sync.rs",
             "src/cli/screen/mod.rs",
             "src/cli/screen/terminal.rs"
         ],

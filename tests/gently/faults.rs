@@ -19,10 +19,10 @@ use gently::keys::KeyError;
 use gently::ledger::Oid;
 use gently::ledger::write::Ledger;
 use gently::record::bitcoin::block::Network;
+use gently::record::exchange::ExchangeOutcome;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
 use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, SyncPolicy, unwatched};
-use gently::store::ExchangeOutcome;
 
 use crate::recorder::{
     Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait,

@@ -61,12 +61,10 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "store::ExchangeRows",
         "store::LedgerHead",
         "store::MeasureRow",
-        "store::ExchangeOutcome",
         "store::ReferredText",
         "store::SessionRow",
         "store::ThreadRow",
         "store::ThreadTurnRow",
-        "store::TraceRows",
         "store::TurnRow",
     ];
     Some(match module {

@@ -1,6 +1,7 @@
 //! The rules between lines: honest logs that must pass, and one defect each that must be named.
 
 use gently::record::bitcoin::block::branch_of;
+use gently::record::exchange::ExchangeOutcome;
 use gently::record::hash::Hash32;
 use gently::record::log::chain::{session_close_hash, session_id};
 use gently::record::log::entry::{DriftClass, Event, Line};
@@ -50,11 +51,11 @@ fn an_honest_log_passes() {
     assert_eq!(
         outcomes,
         [
-            PromptOutcome::Answered,
-            PromptOutcome::Answered,
-            PromptOutcome::Denied,
-            PromptOutcome::Failed,
-            PromptOutcome::Failed
+            PromptOutcome::Ended(ExchangeOutcome::Answered),
+            PromptOutcome::Ended(ExchangeOutcome::Answered),
+            PromptOutcome::Ended(ExchangeOutcome::Denied),
+            PromptOutcome::Ended(ExchangeOutcome::Failed),
+            PromptOutcome::Ended(ExchangeOutcome::Failed)
         ]
     );
     assert_eq!(

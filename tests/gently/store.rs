@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gently::record::bitcoin::block::{Anchor, Network};
+use gently::record::exchange::ExchangeOutcome;
 use gently::record::hash::Hash32;
 use gently::record::ledger::commit::{CommitKind, MAIN};
 use gently::record::ledger::commitment::Salt;
@@ -17,8 +18,8 @@ use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::store::{
     AppliedMark, ArtifactFilter, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow,
-    DriftRow, ExchangeOutcome, ExchangeRow, KernelRow, LedgerHead, OutcomeUpdate, ReadStore,
-    SessionRow, Store, StoreError, TurnRow, WriteStore,
+    DriftRow, ExchangeRow, KernelRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow, Store,
+    StoreError, TurnRow, WriteStore,
 };
 use uuid::Uuid;
 

@@ -19,10 +19,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gently::home::Home;
+use gently::record::exchange::ExchangeOutcome;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::recorder::{RecordedAnswer, Recorder, RecorderError, unwatched};
-use gently::store::{ExchangeOutcome, Store, StoreError};
+use gently::store::{Store, StoreError};
 
 use crate::recorder::{Rig, anchor, turn, wait};
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use gently::app::home::open::{OpenHome, home_at};
+use gently::app::prove::trace::consent_cover::NoConsent;
 use gently::app::prove::trace::export::{
     ExportForm, ExportRequest, TraceExportError, plan, record,
 };
@@ -404,7 +405,7 @@ async fn what_is_erased_meanwhile_is_not_recorded_as_exported() {
     assert!(planned.text.contains("Anything?"));
     person.gently(&["erase", "last", "--yes"]).exits(0);
     match record(&opened, key, planned).await {
-        Err(TraceExportError::NoConsent(why)) => assert!(why.contains("erased"), "{why}"),
+        Err(TraceExportError::NoConsent(why)) => assert_eq!(why, NoConsent::ErasedMeanwhile),
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("it is on record after it was erased"),
     }

@@ -8,7 +8,9 @@
 
 use gently::record::Exchange;
 use gently::record::context::turn::prompt_digest;
-use gently::record::exchange::{ErasureCommitments, ExchangeContext, ExchangeEnd, ReferredEvent};
+use gently::record::exchange::{
+    ErasureCommitments, ExchangeContext, ExchangeEnd, ExchangeOutcome, ReferredEvent,
+};
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::StoredBundle;
 use gently::record::ledger::commitment::{Salt, Scheme};
@@ -94,7 +96,7 @@ fn exchange(vector: &Value, told: &Value) -> Exchange {
         measures: None,
         trace: None,
         outcome: Some(ExchangeEnd {
-            outcome: "answered".to_owned(),
+            outcome: ExchangeOutcome::Answered,
             reason: None,
             answered_at: read(&told["answered_at"]),
             has_answer: true,

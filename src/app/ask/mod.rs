@@ -14,6 +14,7 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::anchor::agree::BlockLack;
+use crate::app::sentence::Sentence;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
@@ -388,20 +389,20 @@ fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
 /// Why a question can't be asked by somebody who has no home yet and no language model: then none is
 /// made; nor for a model that there is not. None where it can, or where something else is wrong, which
 /// is said when the home is made.
-pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<String> {
+pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<Sentence> {
     let config = Config::load(home, &open::env).ok()?;
     let (call, nowhere) = (&request.call, Path::new(""));
     let model = request.model.as_deref();
     let choice = match choose(model, call, &config, nowhere).await {
         Ok(choice) => choice,
         Err(error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. })) => {
-            return Some(error.to_string());
+            return Some(error.sentence());
         }
         Err(_) => return None,
     };
     let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
     match is_beyond(&choice.model, &plan, request) {
-        true => Some(beyond_the_observer(&config, model).await),
+        true => Some(beyond_the_observer(&config, model).await.into()),
         false => None,
     }
 }

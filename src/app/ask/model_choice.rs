@@ -7,6 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::ask::conversation::stands_beside;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
@@ -18,10 +19,11 @@ use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
 use crate::os::shell_word;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, Store, StoreError};
+use crate::store::{ExchangeRow, ReadStore, Store, StoreError};
 
 use crate::app::find;
 use crate::app::find::FindError;
@@ -63,7 +65,7 @@ impl CallOptions {
         let given = self.temperature.as_deref().map(str::parse).transpose();
         let temperature = given.map_err(|e: crate::record::ledger::params::NotDecimal| {
             OpenHomeError::Setting {
-                flag: "--temperature",
+                place: RequestField::Temperature.into(),
                 reason: e.to_string(),
             }
         })?;
@@ -85,13 +87,18 @@ impl CallOptions {
     }
 }
 
+/// Where a model is chosen.
+fn model_place() -> Sentence {
+    sentence![RequestField::Model, ", model.default"]
+}
+
 /// The shape that `--expect` names.
 fn shape(text: &str) -> Result<Shape, OpenHomeError> {
     if text == ANY_JSON {
         return Ok(Shape::any_json());
     }
     let fault = |reason: String| OpenHomeError::Setting {
-        flag: "--expect",
+        place: RequestField::Expect.into(),
         reason,
     };
     let schema = std::fs::read_to_string(text).map_err(|e| {
@@ -132,11 +139,11 @@ pub async fn choose(
     } else {
         (resolved(wanted, config), None, false)
     };
-    no_secret("--model, model.default", &id)?;
+    no_secret(model_place(), &id)?;
     if !is_plain_name(&id) {
         let reason = "a model's name with characters that nobody sees".to_owned();
         return Err(OpenHomeError::Setting {
-            flag: "--model, model.default",
+            place: model_place(),
             reason,
         });
     }
@@ -144,7 +151,7 @@ pub async fn choose(
     let alias = alias.then(|| wanted.to_owned());
     let settings = call.over(&config.model.params())?;
     if let Some(shape) = &settings.expect {
-        no_secret("--expect", shape)?;
+        no_secret(RequestField::Expect, shape)?;
     }
     let (id, why) = match without_provider(&id, config).await? {
         Some(BareName { id, why }) => (id, Some(why)),
@@ -159,8 +166,8 @@ pub async fn choose(
             alias,
             notices,
         }),
-        Err(OpenHomeError::Setting { flag, reason }) => Err(OpenHomeError::Setting {
-            flag,
+        Err(OpenHomeError::Setting { place, reason }) => Err(OpenHomeError::Setting {
+            place,
             reason: match alias {
                 Some(alias) => format!("{reason}. {}", stands_for(&alias, &id)),
                 None => reason,
@@ -216,7 +223,7 @@ pub async fn without_provider(
             Ok(Some(BareName { id, why }))
         }
         several => Err(OpenHomeError::Setting {
-            flag: "--model, model.default",
+            place: model_place(),
             reason: format!(
                 "'{typed}' is listed by several servers: say {}",
                 either(several)
@@ -778,7 +785,7 @@ fn remote(
             }
         );
         return Err(OpenHomeError::Setting {
-            flag: "--model",
+            place: RequestField::Model.into(),
             reason,
         });
     }

@@ -1,5 +1,6 @@
 //! What a question declares as its context, and where it stands: what was typed, looked up.
 
+use crate::app::sentence::RequestField;
 use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::ThreadPosition;
 use crate::config::Config;
@@ -145,7 +146,7 @@ fn reference(store: &ReadStore, text: &str) -> Result<Reference, OpenHomeError> 
         .filter(|n: &u32| (1..=MOST).contains(n) && n.to_string() == count);
     most.map(Reference::Last)
         .ok_or_else(|| OpenHomeError::Setting {
-            flag: "--ref",
+            place: RequestField::Reference.into(),
             reason: format!("last:N takes N from 1 to {MOST}; not '{text}'"),
         })
 }
@@ -187,7 +188,7 @@ impl ThreadRequest {
         let parent = parent.map(|exchange| exchange.exchange_id);
         let of = parent.map(|parent| store.thread_turn(parent)).transpose()?;
         let wrong = |reason: String| OpenHomeError::Setting {
-            flag: "--parent",
+            place: RequestField::Parent.into(),
             reason,
         };
         match (thread, of) {

@@ -16,6 +16,7 @@ use crate::verify::VerifyError;
 use crate::witness::WitnessError;
 
 use crate::app::find::FindError;
+use crate::app::sentence::{Sentence, sentence};
 use crate::app::words::either;
 
 /// Why the house could not be opened.
@@ -82,10 +83,10 @@ pub enum OpenHomeError {
         listed: Vec<String>,
     },
     /// A setting of a call that is not one.
-    #[error("{flag}: {reason}")]
+    #[error("{place}: {reason}")]
     Setting {
         /// Where it was given.
-        flag: &'static str,
+        place: Sentence,
         /// What is wrong.
         reason: String,
     },
@@ -128,6 +129,22 @@ pub enum OpenHomeError {
     /// What was asked for can't be done in this home as it is; the words say why, and what helps.
     #[error("{0}")]
     Refused(String),
+    /// The same of what a request names, or does not name; a door spells that its own way.
+    #[error("{0}")]
+    Wanting(Sentence),
+}
+
+impl OpenHomeError {
+    /// The same as a sentence, in which a door spells what a request names.
+    pub fn sentence(&self) -> Sentence {
+        match self {
+            OpenHomeError::Wanting(sentence) => sentence.clone(),
+            OpenHomeError::Setting { place, reason } => {
+                sentence![place.clone(), format!(": {reason}")]
+            }
+            error => error.to_string().into(),
+        }
+    }
 }
 
 /// What somebody may have meant, or what can be said at all.

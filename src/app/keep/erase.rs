@@ -5,6 +5,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+use crate::app::sentence::RequestField;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
@@ -148,8 +149,8 @@ pub fn plan(
     let (limit, reason) = match target {
         EraseTarget::One(id) => return planned(store, config, &one(store, id)?, None),
         EraseTarget::OlderThan(typed) => {
-            let limit = older_than("--older-than", typed, open::clock()?);
-            (limit.map_err(OpenHomeError::Refused)?, None)
+            let limit = older_than(RequestField::OlderThan, typed, open::clock()?);
+            (limit.map_err(OpenHomeError::Wanting)?, None)
         }
         EraseTarget::Due => {
             let days = config.retention.content_days.ok_or_else(|| {

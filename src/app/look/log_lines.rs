@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::app::sentence::{RequestField, Sentence};
 use crate::home::Home;
 use crate::log::back::{LineBack, LinesBack};
 use crate::log::read::ReadError;
@@ -42,7 +43,7 @@ pub struct LinesRequest {
 #[derive(Debug)]
 pub enum LinesError {
     /// The time is none.
-    Since(String),
+    Since(Sentence),
     /// The log can't be read.
     Log(ReadError),
     /// The home could not be opened.
@@ -62,7 +63,7 @@ where
 pub fn newest(home: &Home, request: &LinesRequest) -> Result<LineMatches, LinesError> {
     let since = request.since.as_deref();
     let since = since
-        .map(|text| when("--since", text, open::clock_or_epoch()))
+        .map(|text| when(RequestField::Since, text, open::clock_or_epoch()))
         .transpose()
         .map_err(LinesError::Since)?;
     let store = open::store(home)?;

@@ -1,13 +1,10 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use crate::ask::stored_text::{document_commitment, kernel_of};
 use crate::ask::withheld::Withheld;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
+use crate::govern::stored_kernel::StoredKernels;
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -59,7 +56,7 @@ pub fn changed(store: &Store, exchange: &ExchangeRow) -> Result<Vec<&'static str
 pub struct RecordCheck<'a> {
     store: &'a ReadStore,
     genesis: Genesis,
-    kernels: RefCell<HashMap<Hash32, Rc<Result<Kernel, String>>>>,
+    kernels: StoredKernels,
 }
 
 impl<'a> RecordCheck<'a> {
@@ -73,7 +70,7 @@ impl<'a> RecordCheck<'a> {
         Ok(RecordCheck {
             store,
             genesis,
-            kernels: RefCell::default(),
+            kernels: StoredKernels::default(),
         })
     }
 
@@ -81,7 +78,9 @@ impl<'a> RecordCheck<'a> {
     pub fn changed(&self, exchange: &ExchangeRow) -> Result<Vec<&'static str>, StoreError> {
         let session = session_around(self.store, exchange)?;
         let rows = ExchangeRows::read(self.store, &session, exchange)?;
-        let kernel = self.kernel(&session)?;
+        let kernel = self
+            .kernels
+            .get(session.kernel_hash, |hash| self.store.kernel(hash))?;
         let kernel = kernel.as_ref().as_ref().map_err(Clone::clone);
         let erased = erased_where_gone(self.store, exchange, (&rows.user, &rows.aurora))?;
         let checked = CheckedRows::of(
@@ -91,16 +90,6 @@ impl<'a> RecordCheck<'a> {
             erased.is_some(),
         )?;
         Ok(broken(&checked.checks))
-    }
-
-    fn kernel(&self, session: &SessionRow) -> Result<Rc<Result<Kernel, String>>, StoreError> {
-        if let Some(known) = self.kernels.borrow().get(&session.kernel_hash) {
-            return Ok(known.clone());
-        }
-        let kernel = Rc::new(kernel_of(self.store, session)?);
-        let mut kernels = self.kernels.borrow_mut();
-        kernels.insert(session.kernel_hash, kernel.clone());
-        Ok(kernel)
     }
 }
 
@@ -295,14 +284,6 @@ impl ExchangeDetails {
     /// Whether the answer stays covered.
     pub fn is_covered(&self) -> bool {
         self.withheld && !self.uncovered
-    }
-
-    /// `answered`, `failed`, `denied`, or `in flight`.
-    pub fn outcome(&self) -> &'static str {
-        self.exchange
-            .outcome
-            .as_ref()
-            .map_or("in flight", |outcome| outcome.outcome.name())
     }
 
     /// `interaction-3` of an answered prompt, else `prompt-3`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
@@ -61,8 +62,8 @@ pub fn consents(store: &ReadStore) -> Result<Consents, StoreError> {
     Ok(consents)
 }
 
-fn refused<T>(why: impl Into<String>) -> Result<T, OpenHomeError> {
-    Err(OpenHomeError::Refused(why.into()))
+fn refused<T>(why: impl Into<Sentence>) -> Result<T, OpenHomeError> {
+    Err(OpenHomeError::Wanting(why.into()))
 }
 
 /// A purpose as it is recorded.
@@ -70,20 +71,25 @@ fn purpose(text: &str) -> Result<&str, OpenHomeError> {
     let text = text.trim();
     let count = text.chars().count();
     if text.is_empty() {
-        return refused(
-            "--purpose says nothing: say for what the texts may be used, as in --purpose \"research on reasoning\"",
-        );
+        return refused(sentence![
+            RequestField::Purpose,
+            " says nothing: say for what the texts may be used, as in ",
+            RequestField::Purpose,
+            " \"research on reasoning\""
+        ]);
     }
     if count > PURPOSE_MOST {
-        return refused(format!(
-            "--purpose has {count} characters; a purpose has at most {PURPOSE_MOST}"
-        ));
+        return refused(sentence![
+            RequestField::Purpose,
+            format!(" has {count} characters; a purpose has at most {PURPOSE_MOST}")
+        ]);
     }
     match is_plain_name(text) {
         true => Ok(text),
-        false => refused(
-            "--purpose is one line of characters that can be seen; say it without the others",
-        ),
+        false => refused(sentence![
+            RequestField::Purpose,
+            " is one line of characters that can be seen; say it without the others"
+        ]),
     }
 }
 
@@ -91,15 +97,19 @@ fn purpose(text: &str) -> Result<&str, OpenHomeError> {
 fn over_at(text: &str, now: Seconds) -> Result<Seconds, OpenHomeError> {
     let day = || format!("{text}T23:59:59Z").parse();
     let Ok(until) = text.parse::<Seconds>().or_else(|_| day()) else {
-        return refused(format!(
-            "--until takes a day as 2027-12-31, which counts to its end (UTC), or a time as 2027-12-31T12:00:00Z; not '{}'",
-            spelled_on_a_line(text)
-        ));
+        let text = spelled_on_a_line(text);
+        return refused(sentence![
+            RequestField::Until,
+            format!(
+                " takes a day as 2027-12-31, which counts to its end (UTC), or a time as 2027-12-31T12:00:00Z; not '{text}'"
+            )
+        ]);
     };
     match until < now {
-        true => refused(format!(
-            "--until {until} is over: it is {now}. Name a day to come, or leave it out"
-        )),
+        true => refused(sentence![
+            RequestField::Until,
+            format!(" {until} is over: it is {now}. Name a day to come, or leave it out")
+        ]),
         false => Ok(until),
     }
 }

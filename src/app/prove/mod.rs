@@ -1,10 +1,11 @@
 //! Evidence: checking it, opening it to others, giving it away, bounding its time.
 
 pub mod anchor;
+pub mod anchor_sync;
 pub mod consent;
+pub mod foreign_ledger_limits;
 pub mod git;
 pub mod handed_on;
-pub mod header_sync;
 pub mod history;
 pub mod opening;
 pub mod overlay;
@@ -13,8 +14,17 @@ mod recorded_artifacts;
 pub mod replay;
 pub(super) mod revealed;
 pub mod share;
-pub mod stamping;
+pub mod stamp;
 pub mod trace;
 pub mod tree_heads;
 pub mod verify;
-pub mod witnesses;
+pub mod witness;
+
+use crate::app::sentence::Sentence;
+
+/// A sentence for a person: why something is not handed on.
+pub struct NotHandedOn(pub Sentence);
+
+fn because<T, E: From<NotHandedOn>>(why: impl Into<Sentence>) -> Result<T, E> {
+    Err(NotHandedOn(why.into()).into())
+}

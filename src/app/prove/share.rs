@@ -7,13 +7,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use uuid::Uuid;
 
+use crate::app::prove::because;
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::ledger::conversation::LAST;
 use crate::record::unseen::spelled_on_a_line;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
+use crate::store::{ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::opening::{
     CHANGED_ANSWER, CHANGED_QUESTION, NewOpening, OpenTextsError, OpeningRequest, PlannedOpening,
@@ -373,19 +376,15 @@ fn unanswered(exchange: &ExchangeRow) -> String {
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Refused(why.into()))
-}
-
 /// A turn with its texts; or why it can't be shared.
 fn shared(
     opened: &OpenHome,
     exchange: ExchangeRow,
     withheld: bool,
-) -> Result<Result<SharedTurn, String>, OpenTextsError> {
+) -> Result<Result<SharedTurn, Sentence>, OpenTextsError> {
     let store = &opened.store;
     let Some(salt) = &exchange.salt else {
-        return Ok(Err(why_gone(store, &exchange)?));
+        return Ok(Err(why_gone(store, &exchange)?.into()));
     };
     let opens = |role, text: &str, commitment| {
         commit(opened.genesis.commitments, salt, role, text.as_bytes()) == commitment
@@ -394,33 +393,35 @@ fn shared(
         Ok(store.turn(id)?.and_then(|turn| turn.content))
     };
     let Some(question) = text(exchange.turn_user)? else {
-        return Ok(Err(why_gone(store, &exchange)?));
+        return Ok(Err(why_gone(store, &exchange)?.into()));
     };
     if !opens(Role::Prompt, &question, exchange.prompt_commitment) {
-        return Ok(Err(CHANGED_QUESTION.to_owned()));
+        return Ok(Err(CHANGED_QUESTION.into()));
     }
     let outcome = exchange.outcome.as_ref();
     let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     if answered.is_some() && !withheld && Withheld::of(store).answer_of(&exchange)? {
-        return Ok(Err(format!(
-            "its answer is {WITHHELD}; --withheld shares it all the same"
-        )));
+        return Ok(Err(sentence![
+            format!("its answer is {WITHHELD}; "),
+            RequestField::Withheld,
+            " shares it all the same"
+        ]));
     }
     let answer = answered.and_then(|outcome| outcome.turn_aurora);
     let answer = answer.map(text).transpose()?.flatten();
     if answered.is_some() && answer.is_none() {
-        return Ok(Err(why_gone(store, &exchange)?));
+        return Ok(Err(why_gone(store, &exchange)?.into()));
     }
     let committed = answered.and_then(|outcome| outcome.response_commitment);
     if let (Some(answer), Some(committed)) = (&answer, committed)
         && !opens(Role::Response, answer, committed)
     {
         if !show::changed(store, &exchange)?.is_empty() {
-            return Ok(Err(CHANGED_ANSWER.to_owned()));
+            return Ok(Err(CHANGED_ANSWER.into()));
         }
         return Ok(Err(
             "its answer was stored without its secrets, and on record is what came: nothing opens that"
-                .to_owned(),
+                .into(),
         ));
     }
     Ok(Ok(SharedTurn {

@@ -5,8 +5,8 @@ use futures_util::future::join;
 use crate::record::ledger::commit::MAIN;
 use crate::witness::RoundResult;
 
-use super::stamping::{self, StampingError, StampingReport};
-use super::witnesses;
+use super::stamp::{self, StampingError, StampingReport};
+use super::witness;
 use crate::app::home::open::{OpenHome, OpenHomeError};
 
 /// What calendars and witnesses said of a new tree head.
@@ -31,14 +31,13 @@ pub async fn after(opened: &OpenHome, before: Option<u64>) -> ThirdPartyReport {
     let has_moved = main_tip(opened).map_or(true, |now| now != before);
     let stamping = async {
         match has_moved {
-            true => stamping::after_close(opened).await,
+            true => stamp::after_close(opened).await,
             false => Ok(None),
         }
     };
     // Witnesses first: what they are asked is the longer in the making, and clocks start when a
     // question is sent.
-    let (witnesses, stamping) =
-        join(witnesses::after(&opened.home, &opened.config), stamping).await;
+    let (witnesses, stamping) = join(witness::after(&opened.home, &opened.config), stamping).await;
     ThirdPartyReport {
         stamping,
         witnesses,

@@ -145,7 +145,7 @@ pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
     let digests = digests(&store, &exchange, compiled.as_deref()).map_err(|fault| match fault {
         ContextFault::Store(error) => OpenHomeError::Store(error),
         other => OpenHomeError::Setting {
-            flag: "context",
+            place: "context".into(),
             reason: other.to_string(),
         },
     })?;

@@ -4,9 +4,10 @@ use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::set_up::specialist::choice::shares_of;
 use crate::govern::sanitize::redact;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::specialist::{GENERAL, RATING, RatingVerdict, SpecialistId};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-use crate::store::{ExchangeOutcome, ExchangeRow, StoreError};
+use crate::store::{ExchangeRow, StoreError};
 
 /// Longest reason, in bytes.
 const MAX_WHY: usize = 2000;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::app::sentence::RequestField;
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
 use crate::record::ledger::documents::Genesis;
@@ -25,7 +26,10 @@ pub fn init(root: &Path, options: &InitOptions) -> Result<NewHome, OpenHomeError
             root.display()
         )));
     }
-    no_secret("--origin", options.origin.as_deref().unwrap_or_default())?;
+    no_secret(
+        RequestField::Origin,
+        options.origin.as_deref().unwrap_or_default(),
+    )?;
     let home = Home::init(root, options, &mut os_random, open::clock()?)?;
     let genesis = Home::genesis(&*open::store(&home)?)?;
     Ok(NewHome { home, genesis })

@@ -18,7 +18,7 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::home::secrets::{auth_key, new_passphrase, unsealed, work_factor};
 use crate::app::look::session::SessionClosePlan;
 use crate::app::prove::tree_heads::{self, ThirdPartyReport};
-use crate::app::prove::witnesses;
+use crate::app::prove::witness;
 use crate::app::redacted::no_secret;
 
 /// The longest name of a key; it stands in the public log.
@@ -247,7 +247,7 @@ pub async fn rotate(
         old,
         new,
         is_in_agent: plan.next.is_some(),
-        log_key: witnesses::log_key_for_operators(&home, &config)?,
+        log_key: witness::log_key_for_operators(&home, &config)?,
         outside,
     })
 }

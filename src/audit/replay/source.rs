@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::continuity::gates::{ExclusionReason, gate_said, holds_secret};
 use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::authority::Judge;
+use crate::govern::kernel::Kernel;
 use crate::record::context::event::{EventKind, EventPosition, ThreadEvent};
 use crate::record::hash::Hash32;
 use crate::store::{
@@ -371,12 +372,12 @@ impl Replay<'_> {
             return Ok(true);
         };
         let kernel = self.kernel(session.kernel_hash)?;
-        let Some(Ok(kernel)) = kernel.as_ref() else {
-            return Ok(true);
-        };
-        Ok(drift
-            .iter()
-            .any(|event| kernel.blocks(&event.class, &event.summary)))
+        let kernel = kernel
+            .as_ref()
+            .as_ref()
+            .and_then(|kernel| kernel.as_ref().ok());
+        let events = drift.iter().map(DriftRow::class_and_summary);
+        Ok(Kernel::withholds(kernel, events))
     }
 }
 

@@ -17,12 +17,12 @@ use crate::record::context::spec::{
     AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
 };
 use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
-use crate::record::exchange::ExchangeContext;
+use crate::record::exchange::{ExchangeContext, ExchangeOutcome};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::prompt::TURN;
-use crate::store::{ArtifactRefRow, ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows};
+use crate::store::{ArtifactRefRow, ContextRows, ExchangeRow, ExchangeRows};
 use uuid::Uuid;
 
 use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};

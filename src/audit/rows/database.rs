@@ -755,10 +755,7 @@ impl<'c> RowCheck<'c> {
             .state
             .session(session)
             .and_then(|session| session.turn(seq));
-        if let Some(
-            logged @ (PromptOutcome::Answered | PromptOutcome::Failed | PromptOutcome::Denied),
-        ) = turn.map(|turn| turn.outcome)
-        {
+        if let Some(PromptOutcome::Ended(logged)) = turn.map(|turn| turn.outcome) {
             let expected = format!("{logged:?}, as the log says");
             self.fault(Some(session), format!("{place}, outcome"), expected, "none");
         }

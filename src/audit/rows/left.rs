@@ -4,12 +4,13 @@
 
 use crate::govern::drift::{DriftClass, ValidatorSummary, checks_told, notes_of, rule_of};
 use crate::record::canon;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::Exclusion;
 use crate::record::ledger::documents::{Record, ValidatorFlags};
 use crate::record::ledger::params::Params;
 use crate::record::ledger::prompt::ON_RECORD;
-use crate::store::{ExchangeOutcome, ExchangeRows};
+use crate::store::ExchangeRows;
 
 use super::database::RowCheck;
 use super::exchange_rows::ExchangeEvidence;

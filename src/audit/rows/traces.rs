@@ -6,10 +6,10 @@
 //! erased: [`RowCheck::check_trace`] builds them and holds them against the commitment, with the key
 //! that stands beside it.
 
-use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::{Role, Scheme, commit_with_key, opening_key};
+use crate::record::ledger::commitment::{Role, Scheme, commit_opened, opening_key};
+use crate::record::trace::ended_turn::EndedTurn;
 use crate::record::trace::mapping::{TraceMapping, TraceRequest};
-use crate::store::{AssertionRow, MeasureRow, TraceRows};
+use crate::store::MeasureRow;
 
 use super::database::RowCheck;
 use super::exchange_rows::ExchangeEvidence;
@@ -40,35 +40,27 @@ impl RowCheck<'_> {
         };
         let checks = self.rows(self.store.assertions(rows.exchange.exchange_id))?;
         let checks = checks.unwrap_or_default();
-        let facts = TraceRows {
-            // The trace's signed bytes do not name the ledger.
-            origin: "",
-            exchange: rows.exchange,
-            prompt_line: line.hash,
-            context: rows.context.as_ref().map(|context| &context.row),
-            refs: &rows.refs,
-            checks: &checks,
-            measures: Some(&measured.measures),
-            is_withheld: checks.iter().any(AssertionRow::withholds),
+        let context = rows.context.as_ref().map(|context| &context.row);
+        let turn = rows
+            .exchange
+            .ended_turn(line.hash, context, &rows.refs, &checks);
+        let turn = turn.map(|turn| EndedTurn {
+            measures: Some(measured.measures.clone()),
             is_erased: rows.exchange.salt.is_none(),
-        }
-        .facts();
-        let facts = facts.map_err(|e| e.to_string());
-        let signed = facts.and_then(|facts| {
-            let facts = facts.ok_or("the exchange has no outcome")?;
-            let built = mapping.build(&facts, TraceRequest::COMMITTED);
-            let bytes = built.and_then(|built| built.trace.to_be_signed());
-            bytes.map_err(|e| e.to_string())
+            ..turn
         });
+        let signed = turn
+            .ok_or_else(|| "the exchange has no outcome".to_owned())
+            .and_then(|turn| committed_bytes(&turn, mapping));
         match signed {
             Err(reason) => self.fault(id, place, "rows that give its trace", reason),
             Ok(bytes) => {
-                let found = match (measured.opening(), scheme) {
-                    (Some(key), _) => commit_with_key(key, &bytes),
-                    (None, Scheme::Sha256) => Hash32::digest(&bytes),
+                let key = measured.opening();
+                if key.is_none() && scheme == Scheme::HmacSha256 {
                     // No openings are kept: nobody can tell.
-                    (None, Scheme::HmacSha256) => return Ok(()),
-                };
+                    return Ok(());
+                }
+                let found = commit_opened(key, &bytes);
                 let what = "trace_commitment of its rows";
                 self.cell(id, &place, what, found, measured.trace_commitment);
             }
@@ -115,4 +107,12 @@ impl RowCheck<'_> {
         }
         Ok(())
     }
+}
+
+/// The bytes that a commitment to a turn's trace is made of. They do not name the ledger.
+fn committed_bytes(turn: &EndedTurn, mapping: TraceMapping) -> Result<Vec<u8>, String> {
+    let facts = turn.facts("").map_err(|e| e.to_string())?;
+    let built = mapping.build(&facts, TraceRequest::COMMITTED);
+    let bytes = built.and_then(|built| built.trace.to_be_signed());
+    bytes.map_err(|e| e.to_string())
 }

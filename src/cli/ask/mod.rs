@@ -16,6 +16,7 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::references::names_open_conversation;
 use crate::app::ask::{AskRequest, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::cli::flags::spelled;
 use crate::os::shell_word;
 use crate::record::ledger::measures::QuestionDoor;
 
@@ -65,7 +66,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     if !path.exists()
         && let Some(why) = beyond_without_a_home(&request, &path).await
     {
-        return Ok(could_not(&why, json));
+        return Ok(could_not(&spelled(&why), json));
     }
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;

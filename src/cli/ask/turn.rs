@@ -22,7 +22,7 @@ use crate::view::remember::context::disclosed;
 use super::receipt::{ReceiptFile, TurnReceipt};
 use crate::cli::look::action;
 use crate::cli::look::session::block_name;
-use crate::cli::prove::heads;
+use crate::cli::prove::tree_heads;
 use crate::cli::remember::context;
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
@@ -67,7 +67,7 @@ pub async fn settled(
 ) -> Result<(), OpenHomeError> {
     let settled = settle(opened, report.main_before).await;
     settled.erased.iter().for_each(|line| say(line));
-    heads::say(&settled.outside, told);
+    tree_heads::say(&settled.outside, told);
     // Reading all of the log costs nobody a wait now.
     if is_touched && let Some(line) = opened.home.changed_line()? {
         told.say(&format!(

@@ -5,8 +5,8 @@
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::keep::doctor::{CheckState, DoctorCheck, DoctorReport, audit_log, examine};
+use crate::view::keep::audit_log::AuditWalkView;
 use crate::view::keep::doctor::DoctorView;
-use crate::view::prove::audit_walk::AuditWalkView;
 use crate::view::prove::headline::HeadlineView;
 
 use crate::cli::screen::{mark, quiet};

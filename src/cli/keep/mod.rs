@@ -4,3 +4,4 @@ pub(super) mod backup;
 pub(super) mod disk_sync;
 pub(super) mod doctor;
 pub(super) mod erase;
+pub(super) mod rebuild;

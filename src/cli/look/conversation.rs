@@ -17,6 +17,7 @@ use crate::app::look::conversation::{
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
 use crate::os::shell_word;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::conversation::ConversationState;
 use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
@@ -431,10 +432,10 @@ fn unanswered(message: &Message) -> Option<String> {
     let reason = message.reason.as_deref().map(reason_words).map(short_uuids);
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", quiet(&reason)));
     match message.outcome {
-        "answered" => None,
-        "in flight" => Some("no answer yet".to_owned()),
-        "denied" => Some(format!("denied{reason}")),
-        _ => Some(format!("no answer{reason}")),
+        Some(ExchangeOutcome::Answered) => None,
+        None => Some("no answer yet".to_owned()),
+        Some(ExchangeOutcome::Denied) => Some(format!("denied{reason}")),
+        Some(ExchangeOutcome::Failed) => Some(format!("no answer{reason}")),
     }
 }
 

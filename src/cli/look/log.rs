@@ -5,6 +5,7 @@
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::log_lines::{CheckedLine, LinesError, LinesRequest, newest};
+use crate::cli::flags::spelled;
 use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::view::look::log_line::{LogLineView, TornLineView};
@@ -26,7 +27,7 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
     let found = match newest(&open::existing_home()?, &request) {
         Ok(found) => found,
         Err(LinesError::Home(error)) => return Err(error),
-        Err(LinesError::Since(why)) => return Ok(not_read(&why)),
+        Err(LinesError::Since(why)) => return Ok(not_read(&spelled(&why))),
         Err(LinesError::Log(error)) => {
             return Ok(not_read(&format!("{error}; look with: gently doctor")));
         }

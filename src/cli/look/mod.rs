@@ -7,6 +7,7 @@ pub(super) mod log;
 pub(super) mod search;
 pub(super) mod session;
 pub(super) mod show;
+pub(super) mod sight;
 pub(super) mod stats;
 pub(super) mod summary;
 pub(super) mod thread;

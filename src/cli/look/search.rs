@@ -12,6 +12,7 @@ use crate::app::look::search::{
     HitSource, SearchHit, SearchPlace, SearchRequest, SearchResult, Snippet, TitleHit, TypedSearch,
     count, search,
 };
+use crate::app::words::and_more;
 use crate::ask::withheld::WITHHELD;
 use crate::record::ledger::short_name::short_name;
 use crate::view::look::search::{HitCountView, SearchView};
@@ -237,9 +238,8 @@ fn say_titles(titles: &[TitleHit]) {
     for hit in titles.iter().take(TITLES) {
         say(&format!("    {}  {}", hit.short, quiet(&hit.title)));
     }
-    let more = titles.len().saturating_sub(TITLES);
-    if more > 0 {
-        say(&format!("    and {more} more: --json lists them"));
+    if let Some(more) = and_more(titles.len().saturating_sub(TITLES)) {
+        say(&format!("    {more}: --json lists them"));
     }
 }
 

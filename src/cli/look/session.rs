@@ -7,10 +7,10 @@ use crate::store::SessionRow;
 use crate::view::look::session::{
     ClosedSessionView, ListedSessionView, SessionClosePlanView, SessionView,
 };
-use crate::view::prove::tree_head::ThirdPartyView;
+use crate::view::prove::tree_heads::ThirdPartyView;
 
 use crate::cli::args::SessionCommand;
-use crate::cli::prove::heads;
+use crate::cli::prove::tree_heads;
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::screen::{self, counted, minute, quiet};
@@ -87,7 +87,7 @@ async fn close(
         print_words(&format!("{}\n", how_many(&closed)));
     }
     let outside = outside?;
-    heads::say(&outside, &told);
+    tree_heads::say(&outside, &told);
     let view = || ClosedSessionView::of_all(&closed, ThirdPartyView::of(&outside));
     // Words came before: line by line, as sessions closed, or how many they were.
     Ok(view_or_words(json, view, || FINE))

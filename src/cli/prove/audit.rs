@@ -11,7 +11,6 @@ mod bounds;
 pub(in crate::cli) mod check;
 pub(in crate::cli) mod open;
 mod progress;
-pub(in crate::cli) mod rebuild;
 mod render;
 pub(in crate::cli) mod replay;
 mod row_words;
@@ -21,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use crate::app::prove::verify::conclusion::SessionVerdict;
 use crate::app::prove::verify::copy;
 use crate::app::prove::verify::required::{RequiredAnswer, read_required};
 use crate::app::prove::verify::target::TargetError;
@@ -30,7 +30,6 @@ use crate::app::prove::verify::{
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
 use crate::view::ask::unrecorded::ErrorView;
-use crate::view::prove::headline::HeadlineView;
 use crate::view::prove::report::ReportView;
 
 use crate::cli::{COULD_NOT, FINE, NEGATIVE, json_line, rendered};
@@ -192,8 +191,8 @@ fn run_verify(
     };
     let text = rendered(json, || ReportView::of_ledger(&checked), words);
     let otherwise = render::contradicted(report);
-    let fine = report.holds() && otherwise.is_none() && checked.unmet.is_none();
-    let code = say(out, &text, if fine { FINE } else { NEGATIVE });
+    let code = if checked.passes() { FINE } else { NEGATIVE };
+    let code = say(out, &text, code);
     if code != NEGATIVE {
         return Ok(code);
     }
@@ -275,8 +274,11 @@ fn show_session(
         false => render::session_text(report, session),
     };
     let text = rendered(json, view, words);
-    let is_fine = HeadlineView::of_session(report, session).mark == "yes";
-    say(out, &text, if is_fine { FINE } else { NEGATIVE })
+    let code = match SessionVerdict::of(report, session) {
+        SessionVerdict::Holds => FINE,
+        _ => NEGATIVE,
+    };
+    say(out, &text, code)
 }
 
 /// The same on stderr, where nothing goes that has not passed the sanitizer.

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::consent::{ConsentRequest, ListedConsent, give, list, withdraw};
 use crate::record::ledger::short_name::short_name;
-use crate::view::prove::consent::{ConsentView, GivenConsentView};
+use crate::view::prove::consent::{ConsentView, GivenConsentView, state_word};
 
 use crate::cli::screen::{counted, quiet};
 use crate::cli::{Notices, present, present_or_tell, program, say};
@@ -147,9 +147,9 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
 /// `consent-1  a study  (in force; all that its key asks; until 2027-12-31T23:59:59Z)`
 fn line(listed: &ListedConsent) -> String {
     let terms = listed.consent.terms.as_ref();
-    let mut beside = vec![listed.state.name().to_owned()];
+    let mut beside = vec![state_word(listed.state).to_owned()];
     if let Some(at) = listed.consent.withdrawn.and_then(|withdrawn| withdrawn.at) {
-        beside = vec![format!("{} {at}", listed.state.name())];
+        beside = vec![format!("{} {at}", state_word(listed.state))];
     }
     if let (Some(terms), Some(covers)) = (terms, &listed.covers) {
         beside.push(match terms.past {

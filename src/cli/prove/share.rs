@@ -12,6 +12,7 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::opening::OpenTextsError;
 use crate::app::prove::share::{ShareSelection, SharedTurn, page, select, share};
 use crate::app::words::beginning;
+use crate::cli::flags::spelled;
 use crate::os::shell_word;
 use crate::view::keep::plan::PlanView;
 use crate::view::prove::share::{ShareNotices, ShareView};
@@ -53,7 +54,7 @@ pub struct ShareArgs {
 pub async fn run(args: ShareArgs, json: bool) -> Result<u8, OpenHomeError> {
     match shared(&args, json).await {
         Ok(code) => Ok(code),
-        Err(OpenTextsError::Refused(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Refused(why)) => Ok(could_not(&spelled(&why), json)),
         Err(OpenTextsError::Failed(error)) => Err(error),
     }
 }
@@ -124,7 +125,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let key = home.authorize().await?;
     let id = args.id.as_deref();
     let selection = select(&home, id, args.session.as_deref(), args.withheld)?;
-    let places = Places::of(args, &selection).map_err(OpenTextsError::Refused)?;
+    let places = Places::of(args, &selection).map_err(|why| OpenTextsError::Refused(why.into()))?;
     let mut lines = revealed_by(&selection);
     if args.consent.dry_run {
         lines.push(format!("It would be written to {}", places.list()));
@@ -136,18 +137,22 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
         does: "write it",
         done: "written, and nothing is on record of it",
     };
-    confirm::ask(args.consent.yes, words).map_err(OpenTextsError::Refused)?;
+    confirm::ask(args.consent.yes, words).map_err(|why| OpenTextsError::Refused(why.into()))?;
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
-    let new_file = new_file.map_err(OpenTextsError::Refused)?;
-    let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Refused)?;
+    let new_file = new_file.map_err(|why| OpenTextsError::Refused(why.into()))?;
+    let new_page =
+        NewFile::create(&places.page).map_err(|why| OpenTextsError::Refused(why.into()))?;
     let notices = ShareNotices::of(&selection);
     let opening = share(&home, key, selection).await?;
     if let Some(new) = new_file {
-        new.fill(&opening.text).map_err(OpenTextsError::Refused)?;
+        new.fill(&opening.text)
+            .map_err(|why| OpenTextsError::Refused(why.into()))?;
     }
     let made = page(&opening.text);
-    new_page.fill(&made).map_err(OpenTextsError::Refused)?;
+    new_page
+        .fill(&made)
+        .map_err(|why| OpenTextsError::Refused(why.into()))?;
     tell(&opening);
     let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notices);
     let text = || {

@@ -2,16 +2,17 @@
 
 use crate::anchor::agree::in_short;
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::prove::stamping::{self, StampingError};
+use crate::app::prove::stamp::{self as desk, StampingError};
+use crate::app::words::with_more;
 use crate::stamp::{StampResult, UpgradeResult};
-use crate::view::prove::tree_head::{StampView, UpgradeView};
+use crate::view::prove::stamp::{StampView, UpgradeView};
 
 use crate::cli::{COULD_NOT, FINE, could_not, present, say};
 
 /// Stamps every tree head that has no proof.
 pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
-    let all = match stamping::stamp(&opened, &say).await {
+    let all = match desk::stamp(&opened, &say).await {
         Ok(all) => all,
         Err(error) => return refused(error, json),
     };
@@ -26,7 +27,7 @@ pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
 /// Asks calendars what became of every pending proof.
 pub async fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
-    let done = match stamping::upgrade(&opened).await {
+    let done = match desk::upgrade(&opened).await {
         Ok(done) => done,
         Err(error) => return refused(error, json),
     };
@@ -108,12 +109,7 @@ pub fn upgrading_words(done: &UpgradeResult) -> Vec<String> {
     }
     lines.extend(done.words.iter().cloned());
     if let Some(oldest) = done.late.first() {
-        let n = done.late.len();
-        let more = if n == 1 {
-            String::new()
-        } else {
-            format!(" and {} more", n - 1)
-        };
+        let more = with_more(done.late.len() - 1);
         lines.push(format!(
             "pending for more than 48 hours: the proof on commit {}{more}; calendars take some hours. A later proof covers \
              the same lines",

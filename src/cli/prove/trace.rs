@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::prove::trace::consent_cover::{NarrowestConsent, NoConsent};
 use crate::app::prove::trace::export::{
     ExportForm, ExportRequest, NewExport, TraceExportError, plan, record,
 };
@@ -19,6 +20,8 @@ use crate::app::prove::trace::show::{ShownTrace, show};
 use crate::app::prove::trace::verify::{
     CheckedTrace, TraceCheckRequest, TraceQuestion, TracesOutcome, check,
 };
+use crate::app::words::and_more;
+use crate::cli::flags::spelled;
 use crate::home::Home;
 use crate::os::{UnnamedFile, shell_word};
 use crate::record::ledger::short_name::short_name;
@@ -26,8 +29,10 @@ use crate::record::trace::field::{TraceField, TraceStep};
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::mapping::TraceRequest;
 use crate::verify::{CheckAnswer, CheckVerdict};
+use crate::view::prove::consent::no_consent_words;
 use crate::view::prove::trace::{
     CheckedTraceView, CheckedTracesView, NewExportView, ShownTraceView, TraceKeyView,
+    absence_words, step_words,
 };
 
 use crate::cli::screen::new_file::judge_name;
@@ -194,13 +199,31 @@ pub async fn run(command: TraceCommand, json: bool) -> Result<u8, OpenHomeError>
         }
         TraceCommand::Export(args) => match export(&args, json).await {
             Ok(code) => Ok(code),
-            Err(TraceExportError::NoConsent(why)) => Ok(refusal(&why, json, NEGATIVE)),
-            Err(TraceExportError::Refused(why)) => Ok(could_not(&why, json)),
+            Err(TraceExportError::NoConsent(why)) => {
+                Ok(refusal(&without_consent(&why), json, NEGATIVE))
+            }
+            Err(TraceExportError::Refused(why)) => Ok(could_not(&spelled(&why), json)),
             Err(TraceExportError::Failed(error)) => Err(error),
         },
         TraceCommand::Verify(args) => Ok(verify(&args, json)),
         TraceCommand::Key => print_key(json),
     }
+}
+
+/// Why texts are not handed on, and the command that gives the consent.
+fn without_consent(why: &NoConsent) -> String {
+    let words = no_consent_words(why);
+    let NoConsent::Uncovered { narrowest, .. } = why else {
+        return words;
+    };
+    let narrowest = match narrowest {
+        NarrowestConsent::Exchange(id) => format!("--exchange {id}"),
+        NarrowestConsent::Thread(id) => format!("--thread {id} --past"),
+        NarrowestConsent::All => "--past".to_owned(),
+    };
+    format!(
+        "{words}. gently consent give --purpose \"…\" {narrowest}, or --level detailed, which shows none"
+    )
 }
 
 /// The trace by component; of what is absent the reason in words.
@@ -234,14 +257,17 @@ fn shown_text(shown: &ShownTrace) -> String {
                 }
                 None => {
                     let absence = shown.built.absent.get(&path);
-                    format!("absent: {}", absence.map_or("", |absence| absence.words()))
+                    format!(
+                        "absent: {}",
+                        absence.map_or("", |absence| absence_words(*absence))
+                    )
                 }
             };
             lines.push_str(&format!("    {name:33} {value}\n"));
         }
         if !lines.is_empty() {
             let (event, kind) = (step.event_type(), step.component_type());
-            let words = step.words();
+            let words = step_words(step);
             text.push_str(&format!("{event} ({kind}): {words}\n{lines}"));
         }
     }
@@ -284,9 +310,9 @@ fn judge_out(args: &TraceExportArgs) -> Result<(), String> {
 }
 
 async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportError> {
-    judge_out(args).map_err(TraceExportError::Refused)?;
+    judge_out(args).map_err(|why| TraceExportError::Refused(why.into()))?;
     let request = ExportRequest {
-        selection: selection(args).map_err(TraceExportError::Refused)?,
+        selection: selection(args).map_err(|why| TraceExportError::Refused(why.into()))?,
         trace: TraceRequest {
             level: args.level,
             profile: args.profile,
@@ -303,13 +329,13 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
     };
     let opened = open::open_home()?;
     if let Some(why) = opened.own_file(&args.out) {
-        return Err(TraceExportError::Refused(why));
+        return Err(TraceExportError::Refused(why.into()));
     }
     let key = opened.authorize().await?;
     let planned = plan(&opened, key, &request).await?;
     let unwritten = |state: &'static str| {
         let place = args.out.display().to_string();
-        move |e: std::io::Error| TraceExportError::Refused(format!("{place}: {e}; {state}"))
+        move |e: std::io::Error| TraceExportError::Refused(format!("{place}: {e}; {state}").into())
     };
     // All of it is on the disk before it is on record, and has its name only then.
     let state = match planned.has_proofs {
@@ -401,7 +427,7 @@ fn verify(args: &TraceVerifyArgs, json: bool) -> u8 {
     };
     let checked = match check(&request, home().as_ref()) {
         Ok(checked) => checked,
-        Err(why) => return could_not(&why, json),
+        Err(why) => return could_not(&spelled(&why), json),
     };
     let outcome = TracesOutcome::of(&checked);
     let exit = match outcome {
@@ -533,11 +559,8 @@ fn checked_text(checked: &[CheckedTrace]) -> String {
     let wrong = checked.iter().filter(|one| one.has(CheckAnswer::No));
     let told: String = wrong.clone().take(TOLD).map(short_text).collect();
     text.push_str(&told);
-    match wrong.count().saturating_sub(TOLD) {
-        0 => {}
-        more => text.push_str(&format!(
-            "… and {more} more with a no: --json has all of them\n"
-        )),
+    if let Some(more) = and_more(wrong.count().saturating_sub(TOLD)) {
+        text.push_str(&format!("… {more} with a no: --json has all of them\n"));
     }
     text
 }

@@ -3,11 +3,11 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::prove::witnesses::{self, NewWitness, WitnessList, hopeless, state_words};
+use crate::app::prove::witness::{self as desk, NewWitness, WitnessList, hopeless, state_words};
 use crate::config::Config;
 use crate::config::witnesses::{is_witness_name, name_rule};
 use crate::home::Home;
-use crate::view::prove::tree_head::WitnessRoundView;
+use crate::view::prove::witness::WitnessRoundView;
 use crate::view::prove::witness::{AddedWitnessView, RemovedWitnessView, WitnessListView};
 use crate::witness::{RoundResult, WitnessOutcome};
 
@@ -84,7 +84,7 @@ fn add(
     new: &NewWitness<'_>,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
-    let added = witnesses::add(home, config, new)?;
+    let added = desk::add(home, config, new)?;
     let text = || {
         say("it is asked with the next tree head; or now: gently witness ask");
         format!(
@@ -101,7 +101,7 @@ fn add(
 }
 
 fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let key = witnesses::remove(home, config, name)?;
+    let key = desk::remove(home, config, name)?;
     let left = config.witness.named.len() - 1;
     if left < config.witness.quorum && left > 0 {
         say(&hopeless(left, config.witness.quorum));
@@ -111,7 +111,7 @@ fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, Op
 }
 
 fn list(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
-    let list = witnesses::list(home, config)?;
+    let list = desk::list(home, config)?;
     Ok(present(
         json,
         || WitnessListView::of(&list),
@@ -145,7 +145,7 @@ fn listed(list: &WitnessList) -> String {
 }
 
 async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
-    let asked = witnesses::ask_now(home, config).await?;
+    let asked = desk::ask_now(home, config).await?;
     let code = match (asked.findings().next(), asked.is_enough()) {
         (Some(_), _) => NEGATIVE,
         (None, true) => FINE,

@@ -11,7 +11,7 @@ use crate::home::HomeError;
 use crate::view::set_up::kernel::{KernelCheckView, KernelSetView, KernelView};
 
 use crate::cli::args::KernelCommand;
-use crate::cli::prove::heads;
+use crate::cli::prove::tree_heads;
 use crate::cli::screen::view_or_words::view_before_words;
 use crate::cli::screen::{counted, quiet};
 use crate::cli::{FINE, NEGATIVE, Notices, could_not, present, present_as_is, say};
@@ -87,7 +87,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
             FINE
         }
         KernelSetResult::Set(new) => {
-            heads::say(&new.outside, &told);
+            tree_heads::say(&new.outside, &told);
             present(json, || KernelSetView::of(&new), || put_in_force(&new))
         }
     })

@@ -12,7 +12,7 @@ use crate::view::set_up::key::{
 };
 
 use crate::cli::args::KeyCommand;
-use crate::cli::prove::heads;
+use crate::cli::prove::tree_heads;
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, Notices, could_not, present, present_as_is, program, say, say_finding};
@@ -129,7 +129,7 @@ async fn rotate(to: Option<&Path>, consent: ConfirmArgs, json: bool) -> Result<u
     }
     let told = Notices::default();
     let rotation = keys::rotate(opened, &planned, &say).await?;
-    heads::say(&rotation.outside, &told);
+    tree_heads::say(&rotation.outside, &told);
     let view = || KeyRotationView::of(&rotation);
     Ok(present_as_is(json, view, || next_steps(&rotation)))
 }

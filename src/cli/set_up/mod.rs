@@ -7,5 +7,4 @@ pub(super) mod kernel;
 pub(super) mod key;
 pub(super) mod model;
 pub(super) mod sanitize;
-pub(super) mod sight;
 pub(super) mod specialist;

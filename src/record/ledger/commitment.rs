@@ -200,6 +200,15 @@ pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
     Hash32::from_bytes(hmac(key.as_bytes(), &[text]))
 }
 
+/// What a commitment is held against that was opened with this key; none where the ledger commits by
+/// plain SHA-256.
+pub fn commit_opened(key: Option<Hash32>, text: &[u8]) -> Hash32 {
+    match key {
+        Some(key) => commit_with_key(key, text),
+        None => Hash32::digest(text),
+    }
+}
+
 /// One opened role of one turn (format, section 11).
 ///
 /// `{"commitment","format","key","role","seq","session_id","text"}`; `key` is null under `sha256`;
@@ -231,12 +240,9 @@ impl TextOpening {
     /// commitment could be opened as a short text with its key, and as whatever else has that
     /// SHA-256 without one.
     pub fn holds(&self, scheme: Scheme) -> bool {
-        let found = match (scheme, self.key) {
-            (Scheme::HmacSha256, Some(key)) => commit_with_key(key, self.text.as_bytes()),
-            (Scheme::Sha256, None) => Hash32::digest(self.text.as_bytes()),
-            (Scheme::HmacSha256, None) | (Scheme::Sha256, Some(_)) => return false,
-        };
-        bool::from(found.as_bytes().ct_eq(self.commitment.as_bytes()))
+        let found = commit_opened(self.key, self.text.as_bytes());
+        self.key.is_some() == (scheme == Scheme::HmacSha256)
+            && bool::from(found.as_bytes().ct_eq(self.commitment.as_bytes()))
     }
 }
 

@@ -124,18 +124,6 @@ pub enum ConsentState {
     Erased,
 }
 
-impl ConsentState {
-    /// The word on screens.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ConsentState::InForce => "in force",
-            ConsentState::Withdrawn => "withdrawn",
-            ConsentState::Over => "over",
-            ConsentState::Erased => "erased",
-        }
-    }
-}
-
 /// A consent as it is on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
@@ -199,20 +187,6 @@ impl ConsentGap {
             ConsentGap::Scope => 2,
             ConsentGap::Key => 1,
             ConsentGap::State(_) => 0,
-        }
-    }
-
-    /// The same in a few words, behind the consent's name.
-    pub const fn words(self) -> &'static str {
-        match self {
-            ConsentGap::State(ConsentState::InForce) => "it is in force",
-            ConsentGap::State(ConsentState::Withdrawn) => "it is withdrawn",
-            ConsentGap::State(ConsentState::Over) => "its time is over",
-            ConsentGap::State(ConsentState::Erased) => "it is erased",
-            ConsentGap::Key => "it is of another auth key",
-            ConsentGap::Scope => "it is to something else",
-            ConsentGap::Before => "this was asked before it was given, and it is without --past",
-            ConsentGap::Level => "it is to less",
         }
     }
 }

@@ -3,12 +3,32 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::item;
 
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
+
+/// What a tombstone says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Exchanges whose compiled prompt is gone; a tombstone of what was lost with a database has no
+    /// such list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<Vec<String>>,
+    /// Exchanges and artifacts that are gone.
+    pub ids: Vec<String>,
+    /// Why the texts are erased, as the person gave it.
+    pub reason: String,
+}
+
+impl Tombstone {
+    /// Reads the canonical JSON of an artifact's document; none where it is no tombstone's.
+    pub fn read(document: Option<&str>) -> Option<Tombstone> {
+        serde_json::from_value(item::content(document)?).ok()
+    }
+}
 
 /// What tombstones of erasings name.
 #[derive(Clone, Debug, Default)]
@@ -18,15 +38,12 @@ impl ErasedOnRecord {
     /// Takes an artifact; `document` is its canonical JSON. A tombstone of what was lost with a
     /// database names no `contexts`: of an id that it names, earlier texts may be there.
     pub fn take(&mut self, line: u64, kind: &str, document: Option<&str>) {
-        let Some(content) = item::content(document.filter(|_| kind == TOMBSTONE)) else {
+        let tombstone = Tombstone::read(document.filter(|_| kind == TOMBSTONE));
+        let Some(tombstone) = tombstone.filter(|tombstone| tombstone.contexts.is_some()) else {
             return;
         };
-        if content.get("contexts").is_none() {
-            return;
-        }
-        let ids = content["ids"].as_array().into_iter().flatten();
-        for id in ids.filter_map(Value::as_str) {
-            let newest = self.0.entry(id.to_owned()).or_default();
+        for id in tombstone.ids {
+            let newest = self.0.entry(id).or_default();
             *newest = line.max(*newest);
         }
     }

@@ -10,6 +10,7 @@ use super::entry::{DriftClass, Event, Line};
 use super::violation::{LineViolations, LogRule};
 use crate::record::bitcoin::block::Header;
 use crate::record::bitcoin::fit::line_fits;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -24,12 +25,8 @@ pub enum PromptOutcome {
     Lost,
     /// There is no answer yet.
     Unanswered,
-    /// The model answered: event `response`.
-    Answered,
-    /// The model gave no answer: event `response_fail`.
-    Failed,
-    /// Policy denied it: event `denied`.
-    Denied,
+    /// It has its outcome: event `response`, `response_fail` or `denied`.
+    Ended(ExchangeOutcome),
 }
 
 /// One prompt: two bytes, so that a session of a million keeps two megabytes.
@@ -223,13 +220,13 @@ impl SessionState {
                 hash, seq, chain, ..
             } => self.take_response(*seq, *hash, *chain, line.time, found),
             Event::ResponseFail { seq, reason, .. } => {
-                self.resolve(*seq, PromptOutcome::Failed, found);
+                self.resolve(*seq, PromptOutcome::Ended(ExchangeOutcome::Failed), found);
                 if is_failed_compile(reason) {
                     self.check_direct(*seq, before, line, found);
                 }
             }
             Event::Denied { seq, .. } => {
-                self.resolve(*seq, PromptOutcome::Denied, found);
+                self.resolve(*seq, PromptOutcome::Ended(ExchangeOutcome::Denied), found);
                 self.check_direct(*seq, before, line, found);
             }
             Event::Drift { class, seq, .. } => self.take_drift(*seq, *class, found),
@@ -274,7 +271,9 @@ impl SessionState {
         time: Seconds,
         found: &mut LineViolations,
     ) {
-        if let Some(prompt) = self.resolve(seq, PromptOutcome::Answered, found) {
+        if let Some(prompt) =
+            self.resolve(seq, PromptOutcome::Ended(ExchangeOutcome::Answered), found)
+        {
             let expected = chain_entry(self.last_chain.unwrap_or(self.id), prompt.hash, hash, time);
             found.same(LogRule::ChainEntry, expected, chain);
         }
@@ -353,7 +352,9 @@ impl SessionState {
             .checked_sub(1)
             .and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| self.turns.get_mut(place)) {
-            Some(turn) if turn.outcome == PromptOutcome::Answered => turn.drift |= bit(class),
+            Some(turn) if turn.outcome == PromptOutcome::Ended(ExchangeOutcome::Answered) => {
+                turn.drift |= bit(class)
+            }
             _ => found.add(
                 LogRule::DriftUnanswered,
                 "the seq of a response before",

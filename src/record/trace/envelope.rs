@@ -30,7 +30,7 @@ use super::value::TraceValue;
 use crate::record::canon;
 use crate::record::canon::CanonError;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::commit_with_key;
+use crate::record::ledger::commitment::commit_opened;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::opening::{MAX_STRUCTURE, OpeningFault, OpeningFile, outside_strings};
 use crate::record::signature::{
@@ -95,10 +95,7 @@ pub struct CommittedTrace {
 impl CommittedTrace {
     /// Whether it opens to these bytes.
     pub fn opens(&self, bytes: &[u8]) -> bool {
-        let found = match self.key {
-            Some(key) => commit_with_key(key, bytes),
-            None => Hash32::digest(bytes),
-        };
+        let found = commit_opened(self.key, bytes);
         bool::from(found.as_bytes().ct_eq(self.value.as_bytes()))
     }
 }

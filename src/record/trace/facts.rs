@@ -9,6 +9,7 @@ use super::level::Absence;
 use super::sources::SourceCount;
 use crate::record::canon;
 use crate::record::canon::CanonError;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{Bundle, NoSight, SightEntry};
 use crate::record::ledger::documents::AuthorityState;
@@ -107,16 +108,15 @@ pub enum TraceEnd {
 }
 
 impl TraceEnd {
-    /// From how the exchange ended (`answered`, `failed`, `denied`), whether something was
-    /// compiled, and whether the answer is withheld; none for an outcome of another name.
-    pub fn of(outcome: &str, is_compiled: bool, is_withheld: bool) -> Option<TraceEnd> {
+    /// From how the exchange ended, whether something was compiled, and whether the answer is
+    /// withheld.
+    pub const fn of(outcome: ExchangeOutcome, is_compiled: bool, is_withheld: bool) -> TraceEnd {
         match (outcome, is_compiled, is_withheld) {
-            ("answered", _, false) => Some(TraceEnd::Answered),
-            ("answered", _, true) => Some(TraceEnd::Withheld),
-            ("denied", ..) => Some(TraceEnd::Denied),
-            ("failed", true, _) => Some(TraceEnd::Failed),
-            ("failed", false, _) => Some(TraceEnd::NotCompiled),
-            _ => None,
+            (ExchangeOutcome::Answered, _, false) => TraceEnd::Answered,
+            (ExchangeOutcome::Answered, _, true) => TraceEnd::Withheld,
+            (ExchangeOutcome::Denied, ..) => TraceEnd::Denied,
+            (ExchangeOutcome::Failed, true, _) => TraceEnd::Failed,
+            (ExchangeOutcome::Failed, false, _) => TraceEnd::NotCompiled,
         }
     }
 
@@ -195,6 +195,11 @@ pub struct ReplyCheck {
 }
 
 impl ReplyCheck {
+    /// Whether it failed, and withholds the reply.
+    pub fn withholds(&self) -> bool {
+        self.is_blocking && !self.passed
+    }
+
     /// The class: what stands before the point.
     pub fn class(&self) -> &str {
         self.name.split('.').next().unwrap_or_default()
@@ -254,13 +259,48 @@ mod tests {
     #[test]
     fn an_end_is_told_by_outcome_bundle_and_whether_it_is_withheld() {
         for (outcome, compiled, withheld, end, action, took_place) in [
-            ("answered", true, false, TraceEnd::Answered, "SPEAK", true),
-            ("answered", true, true, TraceEnd::Withheld, "SPEAK", false),
-            ("denied", false, false, TraceEnd::Denied, "REJECT", true),
-            ("failed", true, false, TraceEnd::Failed, "SPEAK", false),
-            ("failed", false, false, TraceEnd::NotCompiled, "DEFER", true),
+            (
+                ExchangeOutcome::Answered,
+                true,
+                false,
+                TraceEnd::Answered,
+                "SPEAK",
+                true,
+            ),
+            (
+                ExchangeOutcome::Answered,
+                true,
+                true,
+                TraceEnd::Withheld,
+                "SPEAK",
+                false,
+            ),
+            (
+                ExchangeOutcome::Denied,
+                false,
+                false,
+                TraceEnd::Denied,
+                "REJECT",
+                true,
+            ),
+            (
+                ExchangeOutcome::Failed,
+                true,
+                false,
+                TraceEnd::Failed,
+                "SPEAK",
+                false,
+            ),
+            (
+                ExchangeOutcome::Failed,
+                false,
+                false,
+                TraceEnd::NotCompiled,
+                "DEFER",
+                true,
+            ),
         ] {
-            let found = TraceEnd::of(outcome, compiled, withheld).unwrap();
+            let found = TraceEnd::of(outcome, compiled, withheld);
             assert_eq!(found, end);
             assert_eq!(
                 (found.action(), found.took_place()),
@@ -268,7 +308,6 @@ mod tests {
             );
             assert_eq!(found.is_withheld(), Ok(end == TraceEnd::Withheld));
         }
-        assert_eq!(TraceEnd::of("abandoned", true, false), None);
         let unknown = TraceEnd::AnswerUnknown;
         assert_eq!(unknown.took_place(), Err(Absence::Erased));
         assert_eq!(unknown.is_withheld(), Err(Absence::Erased));

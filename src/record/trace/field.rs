@@ -65,19 +65,6 @@ impl TraceStep {
         }
     }
 
-    /// What it tells, in words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            TraceStep::ThoughtStart => "what was asked",
-            TraceStep::SnapshotAndContext => "what was looked at",
-            TraceStep::DmaResults => "what speaks against it",
-            TraceStep::IdmaResult => "how far apart the sources were",
-            TraceStep::AspdmaResult => "what was decided",
-            TraceStep::ConscienceResult => "how the answer was judged",
-            TraceStep::ActionResult => "what came of it",
-        }
-    }
-
     /// Whether its time is that of the outcome; else it is the prompt's.
     pub const fn is_after_outcome(self) -> bool {
         matches!(self, TraceStep::ConscienceResult | TraceStep::ActionResult)

@@ -131,21 +131,6 @@ impl Absence {
             Absence::FromBefore => "from_before",
         }
     }
-
-    /// The same in words, behind *absent*.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Absence::NotMeasured => "nothing here measures it",
-            Absence::NoSuchThing => "this turn has no such thing",
-            Absence::NotReported => "the model's server did not say",
-            Absence::NoJudgement => "the check that would tell was not made",
-            Absence::NoSpecialist => "no specialist of a domain took part",
-            Absence::NotUsd => "the price is in another currency than USD",
-            Absence::Erased => "it is erased",
-            Absence::NotKept => "this home keeps no texts",
-            Absence::FromBefore => "the turn is from before this was recorded",
-        }
-    }
 }
 
 #[cfg(test)]

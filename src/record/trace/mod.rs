@@ -23,12 +23,14 @@
 //! | `level.rs` | levels, profiles, and why a field is absent |
 //! | `field.rs` | the table of components and fields, and holding a trace against it |
 //! | `facts.rs`, `sources.rs` | what a trace is made from; how far apart its sources were |
+//! | `ended_turn.rs` | what is on record of an exchange, and which facts follow from it |
 //! | `mapping.rs` | the builders, each by the name of its mapping |
 //! | `signed.rs` | M, its signature, traces of anybody |
 //! | `envelope.rs` | the envelope, and what it answers by itself |
 //! | `file.rs` | batches, and files that hold any of these |
 //! | `export.rs` | how the record says that traces were handed on |
 
+pub mod ended_turn;
 pub mod envelope;
 pub mod export;
 pub mod facts;

@@ -10,9 +10,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
 use crate::record::Exchange;
@@ -22,7 +19,7 @@ use crate::record::exchange::ErasureCommitments;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::Format;
-use crate::record::ledger::erased::TOMBSTONE;
+use crate::record::ledger::erased::{TOMBSTONE, Tombstone};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
@@ -34,6 +31,7 @@ use crate::store::{
     ArtifactFilter, ArtifactRow, ErasureCommitmentRow, ExchangeRow, ExchangeRows, ReadStore, Store,
     StoreError,
 };
+use uuid::Uuid;
 
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
@@ -137,26 +135,14 @@ impl Erasure {
     }
 }
 
-/// What a tombstone says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tombstone {
-    /// Exchanges whose compiled prompt is gone.
-    #[serde(default)]
-    pub contexts: Vec<String>,
-    /// Exchanges and artifacts that are gone.
-    pub ids: Vec<String>,
-    /// Why the texts are erased, as the person gave it.
-    pub reason: String,
-}
-
 /// The first tombstone that names an exchange or an artifact, with the number of its line.
 pub fn tombstone_of(store: &ReadStore, id: &str) -> Result<Option<(u64, Tombstone)>, StoreError> {
     let Some(line) = store.tombstone_of(id)? else {
         return Ok(None);
     };
     let text = store.artifact_of_line(line)?.and_then(|row| row.document);
-    let document = text.and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
-    Ok(document.and_then(|document| Some((line, serde_json::from_value(document.content).ok()?))))
+    let tombstone = Tombstone::read(text.as_deref());
+    Ok(tombstone.map(|tombstone| (line, tombstone)))
 }
 
 /// So many texts are in search indexes that are written anew after an erasing: others wait meanwhile.
@@ -417,9 +403,9 @@ fn before_erasure(
     salt: &Salt,
 ) -> Result<(ErasureCommitments, Vec<Role>), RecorderError> {
     let kernel = transaction.tx.kernel(record.kernel_hash)?;
-    let kernel = kernel.and_then(|json| Kernel::from_canonical(&json).ok());
-    let compiled =
-        kernel.and_then(|kernel| record.prompt_to_commit(Ok(kernel.system_prompt())).ok());
+    let kernel = Kernel::stored(kernel.as_deref());
+    let system = kernel.as_ref().map(Kernel::system_prompt);
+    let compiled = record.prompt_to_commit(system.map_err(Clone::clone)).ok();
     let (scheme, compiled) = (transaction.genesis.commitments, compiled.flatten());
     let document = record.document(scheme, salt, compiled.as_deref());
     let unopened = document.map(|document| document.unopened(scheme, salt, answer));
@@ -462,7 +448,7 @@ fn put_tombstone(
     };
     let exchanges = erased.exchanges.iter().map(Uuid::to_string);
     let content = Tombstone {
-        contexts: erased.contexts.iter().map(Uuid::to_string).collect(),
+        contexts: Some(erased.contexts.iter().map(Uuid::to_string).collect()),
         ids: exchanges.chain(erased.artifacts.iter().cloned()).collect(),
         reason: reason.to_owned(),
     };

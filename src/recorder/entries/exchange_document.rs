@@ -6,10 +6,10 @@ use crate::record::Exchange;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, opening_key};
 use crate::record::ledger::measures::TurnMeasures;
+use crate::record::trace::ended_turn::EndedTurn;
 use crate::record::trace::mapping::TraceMapping;
 use crate::store::{
     AssertionRow, DriftRow, ExchangeRow, ExchangeRows, MeasureRow, OutcomeUpdate, SessionRow,
-    TraceRows,
 };
 
 use crate::recorder::RecorderError;
@@ -130,21 +130,18 @@ fn measured(
         specialist: steps.entry.specialist,
     };
     let prompt_line = transaction.tx.line_hash(row.prompt_line)?;
-    let facts = TraceRows {
-        origin: &transaction.genesis.origin,
-        exchange: row,
-        prompt_line: prompt_line
-            .ok_or_else(|| record_error("its prompt has no line".to_owned()))?,
+    let turn = row.ended_turn(
+        prompt_line.ok_or_else(|| record_error("its prompt has no line".to_owned()))?,
         context,
-        refs: &rows.refs,
+        &rows.refs,
         checks,
-        measures: Some(&measures),
-        is_withheld: checks.iter().any(AssertionRow::withholds),
-        is_erased: false,
-    }
-    .facts();
+    );
+    let turn = EndedTurn {
+        measures: Some(measures.clone()),
+        ..turn.ok_or_else(|| record_error("the exchange has no outcome".to_owned()))?
+    };
+    let facts = turn.facts(&transaction.genesis.origin);
     let facts = facts.map_err(|e| record_error(e.to_string()))?;
-    let facts = facts.ok_or_else(|| record_error("the exchange has no outcome".to_owned()))?;
     let mapping = TraceMapping::NEWEST;
     let commitment = mapping.commitment(&facts, scheme, salt);
     // Where no openings are kept, nobody is to open anything.
@@ -174,8 +171,7 @@ fn compiled_again(
         reason,
     };
     let json = transaction.tx.kernel(exchange.kernel_hash)?;
-    let json = json.ok_or_else(|| wrong("its kernel is gone".to_owned()))?;
-    let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
+    let kernel = Kernel::stored(json.as_deref()).map_err(wrong)?;
     match exchange.prompt_to_commit(Ok(kernel.system_prompt())) {
         Ok(text) => Ok(text),
         Err(fault) if fault.is_gone() => Ok(None),

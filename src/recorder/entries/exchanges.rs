@@ -8,7 +8,7 @@ use crate::govern::actions::actuation::{Acts, proposed};
 use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::context::turn::prompt_digest;
-use crate::record::exchange::ABANDONED;
+use crate::record::exchange::{ABANDONED, ExchangeOutcome};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
@@ -20,8 +20,8 @@ use crate::record::log::chain;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::store::{
-    AssertionRow, DriftRow, ExchangeOutcome, ExchangeRow, MeasureRow, MissingCommitments,
-    OutcomeUpdate, SessionRow, TurnRow,
+    AssertionRow, DriftRow, ExchangeRow, MeasureRow, MissingCommitments, OutcomeUpdate, SessionRow,
+    TurnRow,
 };
 
 use super::actions;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::documents::{Close, Record, SessionDoc, ValidatorFlags};
 use crate::record::log::chain::{session_close_hash, session_id};
@@ -29,7 +30,7 @@ impl SessionCheck {
     fn carried(session: &SessionState) -> Self {
         let seqs = (1u64..)
             .zip(&session.turns)
-            .filter(|(_, turn)| turn.outcome == PromptOutcome::Answered);
+            .filter(|(_, turn)| turn.outcome == PromptOutcome::Ended(ExchangeOutcome::Answered));
         let start = session.start.btc;
         SessionCheck {
             branch: session.start.branch.clone(),

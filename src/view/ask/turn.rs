@@ -355,7 +355,7 @@ impl TurnView {
         let withheld = asked.is_withheld();
         TurnView {
             id: asked.id.clone(),
-            outcome: outcome(turn),
+            outcome: turn.turn.outcome().name(),
             session: ids.session,
             session_uuid: ids.session_uuid,
             session_opened: turn.resumed.opened,
@@ -446,17 +446,6 @@ fn session_of(turn: &TurnResult) -> &SessionRow {
         TurnEnd::Answered(answer) => &answer.session,
         TurnEnd::Refused(refusal, _) => &refusal.session,
         TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.session,
-    }
-}
-
-fn outcome(turn: &TurnResult) -> &'static str {
-    match &turn.turn {
-        TurnEnd::Answered(_) => "answered",
-        TurnEnd::Refused(refusal, _) => match refusal.refusal {
-            Refusal::Denied { .. } => "denied",
-            Refusal::CompileFailed { .. } => "failed",
-        },
-        TurnEnd::Failed(..) | TurnEnd::Interrupted(_) => "failed",
     }
 }
 

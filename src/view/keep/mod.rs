@@ -1,5 +1,6 @@
 //! What became of a home: backups, erasures, what is on the disk.
 
+pub mod audit_log;
 pub mod backup;
 pub mod disk_sync;
 pub mod doctor;

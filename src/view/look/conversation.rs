@@ -15,6 +15,7 @@ use crate::record::unseen::spelled_on_a_line;
 
 use crate::view::keep::erasure::{ErasureReachView, ErasureView};
 use crate::view::keep::plan::PlanView;
+use crate::view::look::outcome::outcome_word;
 use crate::view::remember::project::ProjectView;
 
 /// A conversation in a list.
@@ -191,7 +192,7 @@ impl MessageView {
             missing: message.missing.map(MissingText::name),
             withheld: message.missing == Some(MissingText::Withheld),
             model: message.model.clone(),
-            outcome: message.outcome,
+            outcome: outcome_word(message.outcome),
             reason: message.reason.clone(),
             evidence: evidence.map(|evidence| AnswerEvidenceView {
                 interaction: evidence.interaction.clone(),

@@ -13,6 +13,7 @@ use crate::store::{ArtifactRefRow, CommitRow, DriftRow};
 
 use super::session::SessionView;
 use crate::view::ask::warning::WarningView;
+use crate::view::look::outcome::outcome_word;
 
 /// All that is on record of one exchange; documents stand in it whole.
 #[derive(Clone, Debug, Serialize)]
@@ -225,7 +226,7 @@ impl ExchangeView {
             name: turn.name(),
             seq: exchange.seq,
             session: SessionView::of(&turn.session),
-            outcome: turn.outcome(),
+            outcome: outcome_word(turn.exchange.ended()),
             reason: outcome.and_then(|outcome| outcome.reason.clone()),
             asked_at: exchange.created_at.to_string(),
             answered_at: outcome.map(|outcome| outcome.answered_at.to_string()),

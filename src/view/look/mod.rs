@@ -7,6 +7,7 @@ pub mod digests;
 pub mod drift;
 pub mod exchange;
 pub mod log_line;
+pub mod outcome;
 pub mod search;
 pub mod session;
 pub mod sight;

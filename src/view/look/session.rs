@@ -13,7 +13,10 @@ use crate::recorder::SessionClose;
 use crate::store::{CommitRow, ExchangeRow, SessionRow};
 
 use crate::view::keep::plan::PlanView;
-use crate::view::prove::tree_head::{AttemptView, StampingView, ThirdPartyView, WitnessRoundView};
+use crate::view::look::outcome::outcome_word;
+use crate::view::prove::stamp::StampingView;
+use crate::view::prove::tree_heads::{AttemptView, ThirdPartyView};
+use crate::view::prove::witness::WitnessRoundView;
 
 /// A session as it is on record.
 #[derive(Clone, Debug, Serialize)]
@@ -266,7 +269,7 @@ impl ListedExchangeView {
             name: row.name(),
             seq: row.seq,
             asked_at: row.created_at.to_string(),
-            outcome: outcome.map_or("in flight", |outcome| outcome.outcome.name()),
+            outcome: outcome_word(row.ended()),
             reason: outcome.and_then(|outcome| outcome.reason.clone()),
             prompt_begins: listed.prompt_begins.clone(),
             commit: listed.commit.clone(),

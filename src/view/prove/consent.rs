@@ -3,7 +3,76 @@
 use serde::Serialize;
 
 use crate::app::prove::consent::ListedConsent;
+use crate::app::prove::trace::consent_cover::{NoConsent, UncoveredTurn};
 use crate::app::remember::named_artifact::NamedThing;
+use crate::record::ledger::consent::{ConsentGap, ConsentState};
+use crate::record::ledger::short_name::short_name;
+
+/// So many exchanges without a consent are named; the others are counted.
+const NAMED: usize = 3;
+
+/// Where a consent stands, in a word.
+pub const fn state_word(state: ConsentState) -> &'static str {
+    match state {
+        ConsentState::InForce => "in force",
+        ConsentState::Withdrawn => "withdrawn",
+        ConsentState::Over => "over",
+        ConsentState::Erased => "erased",
+    }
+}
+
+/// Why a consent does not cover something, behind its name.
+const fn gap_words(gap: ConsentGap) -> &'static str {
+    match gap {
+        ConsentGap::State(ConsentState::InForce) => "it is in force",
+        ConsentGap::State(ConsentState::Withdrawn) => "it is withdrawn",
+        ConsentGap::State(ConsentState::Over) => "its time is over",
+        ConsentGap::State(ConsentState::Erased) => "it is erased",
+        ConsentGap::Key => "it is of another auth key",
+        ConsentGap::Scope => "it is to something else",
+        ConsentGap::Before => "this was asked before it was given, and it is without --past",
+        ConsentGap::Level => "it is to less",
+    }
+}
+
+/// Why texts are not handed on, in a sentence.
+pub fn no_consent_words(why: &NoConsent) -> String {
+    match why {
+        NoConsent::Uncovered { turns, of, .. } => {
+            let named: Vec<String> = turns.iter().take(NAMED).map(uncovered_words).collect();
+            let rest = match turns.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!("; {more} more"),
+            };
+            format!(
+                "full_traces shows texts, and no consent in force covers {} of {of}: {}{rest}. Nothing was written",
+                turns.len(),
+                named.join("; ")
+            )
+        }
+        NoConsent::NoMore { consent, gap } => format!(
+            "{} covers it no more: {}. Nothing was written",
+            short_name(consent),
+            gap_words(*gap)
+        ),
+        NoConsent::ErasedMeanwhile => {
+            "something was erased while the file was made, and nothing was written; say it again"
+                .to_owned()
+        }
+    }
+}
+
+/// `81bb5b35/16 (consent-1: it is withdrawn)`
+fn uncovered_words(turn: &UncoveredTurn) -> String {
+    let of = match &turn.shown_in {
+        Some(own) => format!("{own}, whose prompt shows {}", turn.exchange),
+        None => turn.exchange.clone(),
+    };
+    match &turn.nearest {
+        None => format!("{of} (there is none)"),
+        Some((consent, gap)) => format!("{of} ({}: {})", short_name(consent), gap_words(*gap)),
+    }
+}
 
 /// A consent, and what became of it.
 #[derive(Clone, Debug, Serialize)]
@@ -41,7 +110,7 @@ impl ConsentView {
         let withdrawn = listed.consent.withdrawn;
         ConsentView {
             id: listed.consent.id.clone(),
-            state: listed.state.name(),
+            state: state_word(listed.state),
             at: terms.map(|terms| terms.at.to_string()),
             by: terms.map(|terms| terms.by.to_string()),
             level: terms.map(|terms| terms.level.name()),

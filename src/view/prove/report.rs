@@ -455,7 +455,7 @@ impl ReportView {
             session: Some(AuditedSessionView::of(session)),
             ..Self::of(
                 report,
-                touching(report, session).into_iter(),
+                report.findings_of(session).into_iter(),
                 HeadlineView::of_session(report, session),
             )
         }
@@ -572,14 +572,4 @@ pub fn height(block: SessionBlock) -> String {
 /// The block of a session's end; `open` before it ends.
 pub fn end(session: &SessionReport) -> String {
     session.end.map_or("open".to_owned(), height)
-}
-
-/// Findings that touch a session, or the ledger as a whole.
-pub fn touching<'a>(report: &'a Report, session: &SessionReport) -> Vec<&'a Finding> {
-    let id = session.id;
-    report
-        .findings
-        .iter()
-        .filter(|finding| finding.session.is_none_or(|of| of == id))
-        .collect()
 }

@@ -9,9 +9,38 @@ use crate::app::prove::trace::export::NewExport;
 use crate::app::prove::trace::key::TraceKey;
 use crate::app::prove::trace::show::ShownTrace;
 use crate::app::prove::trace::verify::CheckedTrace;
+use crate::record::trace::field::TraceStep;
 use crate::record::trace::level::Absence;
 use crate::record::trace::signed::KeyRegistration;
 use crate::record::trace::value::TraceValue;
+
+/// What a component of a trace tells.
+pub const fn step_words(step: TraceStep) -> &'static str {
+    match step {
+        TraceStep::ThoughtStart => "what was asked",
+        TraceStep::SnapshotAndContext => "what was looked at",
+        TraceStep::DmaResults => "what speaks against it",
+        TraceStep::IdmaResult => "how far apart the sources were",
+        TraceStep::AspdmaResult => "what was decided",
+        TraceStep::ConscienceResult => "how the answer was judged",
+        TraceStep::ActionResult => "what came of it",
+    }
+}
+
+/// Why a field is absent, behind *absent*.
+pub const fn absence_words(absence: Absence) -> &'static str {
+    match absence {
+        Absence::NotMeasured => "nothing here measures it",
+        Absence::NoSuchThing => "this turn has no such thing",
+        Absence::NotReported => "the model's server did not say",
+        Absence::NoJudgement => "the check that would tell was not made",
+        Absence::NoSpecialist => "no specialist of a domain took part",
+        Absence::NotUsd => "the price is in another currency than USD",
+        Absence::Erased => "it is erased",
+        Absence::NotKept => "this home keeps no texts",
+        Absence::FromBefore => "the turn is from before this was recorded",
+    }
+}
 
 /// The key that signs traces.
 #[derive(Clone, Debug, Serialize)]

@@ -1,9 +1,11 @@
-//! Witnesses that are configured.
+//! Witnesses that are configured, and what they said of tree heads.
 
 use serde::Serialize;
 
-use crate::app::prove::witnesses::{AddedWitness, ListedWitness, WitnessList};
+use crate::app::prove::witness::{AddedWitness, ListedWitness, WitnessList};
+use crate::record::hash::Hash32;
 use crate::record::tree::note::VerifierKey;
+use crate::witness::{RoundResult, WitnessOutcome, WitnessStatement};
 
 /// What the operator of a witness has to know of this log.
 #[derive(Clone, Debug, Serialize)]
@@ -126,6 +128,77 @@ impl WitnessListView {
             lines: list.lines,
             quorum: list.quorum,
             witnesses: list.witnesses.iter().map(WitnessView::of).collect(),
+        }
+    }
+}
+
+/// What one witness said.
+#[derive(Clone, Debug, Serialize)]
+pub struct WitnessOutcomeView {
+    /// What its owner calls it.
+    pub name: String,
+    /// Whether it cosigned.
+    pub cosigned: bool,
+    /// Whether it was asked in this round.
+    pub asked: bool,
+    /// When it cosigned, by its own clock.
+    pub cosigned_at: Option<String>,
+    /// Whether it says that there is another history, or more of this one.
+    pub finding: bool,
+    /// Its answer, in words.
+    pub said: String,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+impl WitnessOutcomeView {
+    fn of(outcome: &WitnessOutcome) -> Self {
+        let at = match &outcome.said {
+            WitnessStatement::Cosigned { at } => *at,
+            _ => None,
+        };
+        WitnessOutcomeView {
+            name: outcome.name.clone(),
+            cosigned: outcome.said.is_cosigned(),
+            asked: outcome.asked,
+            cosigned_at: at.map(|at| at.to_string()),
+            finding: outcome.said.is_finding(),
+            said: outcome.said.to_string(),
+            elapsed_ms: u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// What witnesses said of the newest tree head.
+#[derive(Clone, Debug, Serialize)]
+pub struct WitnessRoundView {
+    /// Lines under it.
+    pub lines: u64,
+    /// Root hash of the tree.
+    pub root: Hash32,
+    /// The commit that carries it.
+    pub commit: String,
+    /// How many had to cosign.
+    pub quorum: usize,
+    /// How many did.
+    pub cosigned: usize,
+    /// Whether they are enough.
+    pub enough: bool,
+    /// Each of them.
+    pub witnesses: Vec<WitnessOutcomeView>,
+}
+
+impl WitnessRoundView {
+    /// Of a result.
+    pub fn of(round: &RoundResult) -> Self {
+        WitnessRoundView {
+            lines: round.head.note.size,
+            root: round.head.note.root,
+            commit: round.head.commit.to_string(),
+            quorum: round.quorum,
+            cosigned: round.cosigned(),
+            enough: round.is_enough(),
+            witnesses: round.outcomes.iter().map(WitnessOutcomeView::of).collect(),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::govern::kernel_diff::KernelChange;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
-use crate::view::prove::tree_head::ThirdPartyView;
+use crate::view::prove::tree_heads::ThirdPartyView;
 
 /// The kernel in force.
 #[derive(Clone, Debug, Serialize)]

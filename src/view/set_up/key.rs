@@ -14,7 +14,7 @@ use crate::store::AuthKeyRow;
 
 use crate::view::keep::plan::PlanView;
 use crate::view::look::session::{SessionClosePlanView, closing_sentences};
-use crate::view::prove::tree_head::ThirdPartyView;
+use crate::view::prove::tree_heads::ThirdPartyView;
 
 /// What a stranger runs who has the keys in the file `signers`: for a file or page that was shared,
 /// for a whole ledger, and for one without gently.

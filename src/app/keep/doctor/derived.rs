@@ -4,7 +4,7 @@
 use crate::store::{DerivedFaults, SchemaDifference, Store, StoreError};
 
 use super::DoctorCheck;
-use crate::app::words::{counted, counted_entries};
+use crate::app::words::{and_more, counted, counted_entries};
 
 const REBUILD: &str = "gently audit rebuild";
 /// Why lists are not looked at; the check of the schema says what is missing, and what to do.
@@ -29,9 +29,9 @@ pub fn schema(store: &Store) -> DoctorCheck {
 fn named(faults: &[SchemaDifference]) -> String {
     let shown = faults.iter().take(MOST).map(ToString::to_string);
     let shown = shown.collect::<Vec<_>>().join(", ");
-    match faults.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown}, and {more} more"),
+    match and_more(faults.len().saturating_sub(MOST)) {
+        None => shown,
+        Some(more) => format!("{shown}, {more}"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::anchor::calendar::Calendar;
 use crate::app::home::open;
-use crate::app::prove::witnesses::{hopeless, state_words};
+use crate::app::prove::witness::{hopeless, state_words};
 use crate::config::{AnchorMode, Config};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;

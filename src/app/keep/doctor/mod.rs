@@ -11,6 +11,7 @@ mod secrets;
 
 use std::path::{Path, PathBuf};
 
+use crate::app::prove::verify::conclusion::VerdictMark;
 use crate::config::Config;
 use crate::config::table::KEYS;
 use crate::home::{CONTEXT, Home, HomeError};
@@ -122,9 +123,17 @@ pub struct DoctorReport {
 impl DoctorReport {
     /// Whether no check fails.
     pub fn is_ok(&self) -> bool {
-        self.checks
-            .iter()
-            .all(|check| check.state != CheckState::Fail)
+        self.mark() != VerdictMark::No
+    }
+
+    /// What it comes to: *no* where a check fails, *open* where one asks for a look.
+    pub fn mark(&self) -> VerdictMark {
+        let has = |state| self.checks.iter().any(|check| check.state == state);
+        match (has(CheckState::Fail), has(CheckState::Warn)) {
+            (true, _) => VerdictMark::No,
+            (false, true) => VerdictMark::Open,
+            (false, false) => VerdictMark::Yes,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::app::remember::project;
 use crate::ask::stored_text::StoredTexts;
 use crate::ask::withheld::Withheld;
 use crate::home::Home;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::ConversationRow;
 use crate::record::log::entry::Line;
@@ -101,8 +102,8 @@ pub struct Message {
     pub missing: Option<MissingText>,
     /// The model that was asked.
     pub model: String,
-    /// `answered`, `failed`, `denied`, or `in flight`.
-    pub outcome: &'static str,
+    /// What became of the question; none while it waits.
+    pub outcome: Option<ExchangeOutcome>,
     /// Why there is no answer, by its code.
     pub reason: Option<String>,
     /// What binds it to the record, if it is an answer.
@@ -263,7 +264,7 @@ impl<'a> MessageReader<'a> {
             cursor: place_of(&row),
             text: row.content.filter(|_| missing.is_none()),
             missing,
-            outcome: outcome.map_or("in flight", |end| end.outcome.name()),
+            outcome: exchange.ended(),
             reason: outcome.and_then(|end| end.reason.clone()),
             model: row.model,
             evidence,

@@ -18,6 +18,7 @@ use uuid::Uuid;
 pub use snippet::{Snippet, SnippetPart};
 pub use typed::{NoSearch, TypedSearch};
 
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::home::Home;
@@ -279,31 +280,41 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn prepare(store: &'a ReadStore, request: &'a SearchRequest) -> Result<Self, OpenHomeError> {
-        let refused = |why: &str| Err(OpenHomeError::Refused(why.to_owned()));
+        let refused = |why: Sentence| Err(OpenHomeError::Wanting(why));
         if request.place == SearchPlace::Items && request.is_about_turns() {
-            return refused(
-                "facts, notes and decisions belong to no conversation, project or model: leave that out, or --in items",
-            );
+            return refused(sentence![
+                "facts, notes and decisions belong to no conversation, project or model: leave that out, or ",
+                RequestField::Place,
+                " items"
+            ]);
         }
         if request.place == SearchPlace::Items && request.by_user == Some(false) {
-            return refused(
-                "facts, notes and decisions are a person's: leave out --by model, or --in items",
-            );
+            return refused(sentence![
+                "facts, notes and decisions are a person's: leave out ",
+                RequestField::By,
+                " model, or ",
+                RequestField::Place,
+                " items"
+            ]);
         }
         if request.best && request.before.is_some() {
-            return refused(
-                "--best has no pages, as a text that is added moves the others: ask for more with -n, or leave out --best",
-            );
+            return refused(sentence![
+                RequestField::Best,
+                " has no pages, as a text that is added moves the others: ask for more with ",
+                RequestField::Limit,
+                ", or leave out ",
+                RequestField::Best
+            ]);
         }
         let now = open::clock_or_epoch();
-        let moment = |flag: &'static str, text: &Option<String>| {
+        let moment = |field, text: &Option<String>| {
             let text = text.as_deref();
-            let read = text.map(|text| when(flag, text, now)).transpose();
-            read.map_err(OpenHomeError::Refused)
+            let read = text.map(|text| when(field, text, now)).transpose();
+            read.map_err(OpenHomeError::Wanting)
         };
         let (since, until) = (
-            moment("--since", &request.since)?,
-            moment("--until", &request.until)?,
+            moment(RequestField::Since, &request.since)?,
+            moment(RequestField::Until, &request.until)?,
         );
         let lines = lines_between(store, since, until)?;
         let end = match &request.before {
@@ -630,11 +641,14 @@ fn lines_between(
 /// The line that the next page ends before.
 fn place(store: &ReadStore, request: &SearchRequest, before: &str) -> Result<u64, OpenHomeError> {
     let refused = || {
-        OpenHomeError::Refused(format!(
-            "--before '{}': it is no place in this search; a search prints where its next page begins, for the same words \
-             and filters. Leave it out to begin with the newest",
-            spelled_on_a_line(before)
-        ))
+        let before = spelled_on_a_line(before);
+        OpenHomeError::Wanting(sentence![
+            RequestField::Before,
+            format!(
+                " '{before}': it is no place in this search; a search prints where its next page begins, for the same \
+                 words and filters. Leave it out to begin with the newest"
+            )
+        ])
     };
     let (cursor, mark) = before.rsplit_once('-').ok_or_else(refused)?;
     let cursor: PageCursor = cursor.parse().map_err(|_| refused())?;
@@ -655,10 +669,13 @@ fn turn_filter(
         (None, Some(text)) => Some(ThreadFilter::Project(project::find(store, text)?.row.id)),
         (None, None) => None,
         (Some(_), Some(_)) => {
-            return Err(OpenHomeError::Refused(
-                "a conversation is in one project: say --conversation or --project, not both"
-                    .to_owned(),
-            ));
+            return Err(OpenHomeError::Wanting(sentence![
+                "a conversation is in one project: say ",
+                RequestField::Conversation,
+                " or ",
+                RequestField::Project,
+                ", not both"
+            ]));
         }
     };
     let all = store.turn_numbers()?;

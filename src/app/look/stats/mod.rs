@@ -13,9 +13,11 @@ use uuid::Uuid;
 
 pub use chart::{NoChart, chart};
 
+use crate::app::sentence::RequestField;
 use crate::home::Home;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::time::Seconds;
-use crate::store::{CountedExchange, ExchangeOutcome, ReadStore, StoreError};
+use crate::store::{CountedExchange, ReadStore, StoreError};
 
 use super::search::title_of;
 use crate::app::find::short_thread;
@@ -213,9 +215,9 @@ fn day_of(exchange: &CountedExchange) -> u64 {
 pub fn stats(home: &Home, request: &StatsRequest) -> Result<Stats, OpenHomeError> {
     let since = request.since.as_deref();
     let since = since
-        .map(|text| when("--since", text, open::clock_or_epoch()))
+        .map(|text| when(RequestField::Since, text, open::clock_or_epoch()))
         .transpose()
-        .map_err(OpenHomeError::Refused)?;
+        .map_err(OpenHomeError::Wanting)?;
     let store = open::store(home)?;
     store.reading(|store| Ok(stats_in(store, since, request.by)?))
 }

@@ -23,7 +23,8 @@ use super::found::OpeningContent;
 use super::head;
 use super::head::{HeadRequirements, TrustedWitnesses, file};
 use super::stamp;
-use super::{OpenTextsError, because, broken};
+use super::{OpenTextsError, broken};
+use crate::app::prove::because;
 
 /// Lines that are read at a time.
 const PORTION: u64 = 4096;
@@ -242,8 +243,8 @@ fn session_lines(
     opened: u64,
     wanted: &mut BTreeMap<u64, LineEvidence>,
 ) -> Result<Vec<HeaderAt>, OpenTextsError> {
-    let missing = |what: &str| {
-        because::<CommitRow>(format!(
+    let missing = |what: &str| -> Result<CommitRow, OpenTextsError> {
+        because(format!(
             "the session's {what} is not in the database; look with: gently audit verify"
         ))
     };

@@ -8,10 +8,12 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::home::open::OpenHome;
 use crate::app::look::show;
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::ask::stored_text::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::kernel::Kernel;
 use crate::record::canon;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
 use crate::record::ledger::documents::Format;
@@ -20,11 +22,11 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::{
-    ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, Store,
-    StoreError,
+    ArtifactFilter, ArtifactRow, ExchangeRow, ExchangeRows, SessionRow, Store, StoreError,
 };
 
-use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
+use super::{OpenTextsError, OpeningRequest, TurnText, broken};
+use crate::app::prove::because;
 
 /// Why a question is not opened that somebody changed.
 pub(in crate::app::prove) const CHANGED_QUESTION: &str = "the question in gently.db is another than what was recorded: \
@@ -131,9 +133,11 @@ fn find_turn(
     let committed = CommittedText::of(row, asked, seq)?;
     let is_answer = matches!(committed.role, Role::Response | Role::Reply);
     if is_answer && !withheld && Withheld::of(store).answer_of(row)? {
-        return because(format!(
-            "the answer is {WITHHELD}; --withheld opens it all the same"
-        ));
+        return because(sentence![
+            format!("the answer is {WITHHELD}; "),
+            RequestField::Withheld,
+            " opens it all the same"
+        ]);
     }
     let Some(salt) = &row.salt else {
         return because(why_gone(store, row)?);
@@ -142,8 +146,14 @@ fn find_turn(
     let text = match asked {
         TurnText::Exchange => {
             let document = exchange_document(store, (scheme, salt), around, row)?;
-            let reason = |why| format!("the exchange document can't be put together again: {why}");
-            Some(document.or_else(|why| because(reason(why)))?)
+            match document {
+                Ok(document) => Some(document),
+                Err(why) => {
+                    return because(format!(
+                        "the exchange document can't be put together again: {why}"
+                    ));
+                }
+            }
         }
         _ => stored_text(store, row, asked)?,
     };
@@ -195,20 +205,35 @@ fn stored_text(
     Ok(turn.and_then(|turn| turn.content))
 }
 
-/// Why what is stored does not give its commitment.
-fn why_unopened(asked: TurnText, is_changed: bool) -> &'static str {
-    match asked {
-        TurnText::Prompt => CHANGED_QUESTION,
-        TurnText::Response if is_changed => CHANGED_ANSWER,
-        TurnText::Exchange if is_changed => CHANGED_ROWS,
-        TurnText::Response => {
-            "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
-             here opens it. --role prompt and --role exchange can be opened"
+/// Roles that can be opened, as a request names them.
+fn roles(named: &[Role], between: &str) -> Sentence {
+    let mut all = Sentence::default();
+    for (at, role) in named.iter().enumerate() {
+        if at > 0 {
+            all = all.and(between);
         }
+        all = all.and(RequestField::Role).and(format!(" {}", role.name()));
+    }
+    all
+}
+
+/// Why what is stored does not give its commitment.
+fn why_unopened(asked: TurnText, is_changed: bool) -> Sentence {
+    match asked {
+        TurnText::Prompt => CHANGED_QUESTION.into(),
+        TurnText::Response if is_changed => CHANGED_ANSWER.into(),
+        TurnText::Exchange if is_changed => CHANGED_ROWS.into(),
+        TurnText::Response => sentence![
+            "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
+             here opens it. ",
+            roles(&[Role::Prompt, Role::Exchange], " and "),
+            " can be opened"
+        ],
         TurnText::Exchange => {
             "the exchange document does not give its commitment: something that stood before the model is erased"
+                .into()
         }
-        TurnText::Request | TurnText::Reply => CHANGED_ROWS,
+        TurnText::Request | TurnText::Reply => CHANGED_ROWS.into(),
     }
 }
 
@@ -236,10 +261,14 @@ fn request_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
     let seq = row.seq;
     row.request.clone().map_or_else(
         || {
-            because(format!(
-                "prompt {seq} has no request: nothing was sent for it, or it is from before conversations were sent \
-                 as messages. --role exchange can be opened"
-            ))
+            because(sentence![
+                format!(
+                    "prompt {seq} has no request: nothing was sent for it, or it is from before conversations were \
+                     sent as messages. "
+                ),
+                roles(&[Role::Exchange], ""),
+                " can be opened"
+            ])
         },
         Ok,
     )
@@ -251,10 +280,14 @@ fn reply_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
     let reply = row.outcome.as_ref().and_then(|found| found.reply.clone());
     reply.map_or_else(
         || {
-            because(format!(
-                "prompt {seq} has no reply: nothing came beside the answer's text, as of the built-in models, or it \
-                 is from before that was kept. --role response and --role exchange can be opened"
-            ))
+            because(sentence![
+                format!(
+                    "prompt {seq} has no reply: nothing came beside the answer's text, as of the built-in models, or \
+                     it is from before that was kept. "
+                ),
+                roles(&[Role::Response, Role::Exchange], " and "),
+                " can be opened"
+            ])
         },
         Ok,
     )
@@ -304,16 +337,21 @@ impl CommittedText {
                         commitment: Some(commitment),
                         line: outcome.outcome_line,
                     }),
-                    None => because(format!(
-                        "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
-                        outcome.outcome.name(),
-                        outcome.reason.as_deref().unwrap_or("no reason")
-                    )),
+                    None => because(sentence![
+                        format!(
+                            "prompt {seq} has no answer: it is {} ({}). Open ",
+                            outcome.outcome.name(),
+                            outcome.reason.as_deref().unwrap_or("no reason")
+                        ),
+                        roles(&[Role::Prompt, Role::Exchange], " or ")
+                    ]),
                 }
             }
-            (_, None) => because(format!(
-                "prompt {seq} has no outcome yet; only --role prompt can be opened"
-            )),
+            (_, None) => because(sentence![
+                format!("prompt {seq} has no outcome yet; only "),
+                roles(&[Role::Prompt], ""),
+                " can be opened"
+            ]),
         }
     }
 }
@@ -354,7 +392,10 @@ pub(super) fn find_artifacts(
     request: &OpeningRequest,
 ) -> Result<OpeningContent, OpenTextsError> {
     if request.line.is_some() && request.artifacts.len() > 1 {
-        return because("--line says which line of one artifact is meant; open this one alone");
+        return because(sentence![
+            RequestField::Line,
+            " says which line of one artifact is meant; open this one alone"
+        ]);
     }
     let mut pieces = Vec::new();
     for id in &request.artifacts {
@@ -404,10 +445,11 @@ fn find_artifact(
                 .iter()
                 .map(|row| format!("{} ({})", row.line + 1, row.kind))
                 .collect();
-            return because(format!(
-                "'{short}' has several lines; say which with --line: {}",
-                listed.join(", ")
-            ));
+            return because(sentence![
+                format!("'{short}' has several lines; say which with "),
+                RequestField::Line,
+                format!(": {}", listed.join(", "))
+            ]);
         }
     };
     let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
@@ -422,9 +464,11 @@ fn find_artifact(
     if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !request.withheld)
         && Withheld::of(&opened.store).is_quoted_in(&quoted.content)?
     {
-        return because(format!(
-            "'{short}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"
-        ));
+        return because(sentence![
+            format!("'{short}' quotes an answer that is {WITHHELD}; "),
+            RequestField::Withheld,
+            " opens it all the same"
+        ]);
     }
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
     let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());

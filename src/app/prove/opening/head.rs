@@ -11,7 +11,8 @@ use crate::record::tree::parse_note;
 use crate::store::{CommitRow, ReadStore, Store};
 
 use super::notes::noted;
-use super::{MAX_EVIDENCE, OpenTextsError, because, broken};
+use super::{MAX_EVIDENCE, OpenTextsError, broken};
+use crate::app::prove::because;
 
 /// Bytes of an Ed25519 cosignature: a time and a signature. Lines of other kinds count for nobody
 /// yet.

@@ -7,6 +7,8 @@ mod head;
 mod notes;
 mod stamp;
 
+use crate::app::prove::{NotHandedOn, because};
+use crate::app::sentence::Sentence;
 use crate::ledger::read::Repository;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
@@ -79,7 +81,7 @@ pub struct NewOpening {
 #[derive(Debug)]
 pub enum OpenTextsError {
     /// A sentence for a person.
-    Refused(String),
+    Refused(Sentence),
     /// Something is broken.
     Failed(OpenHomeError),
 }
@@ -93,12 +95,14 @@ where
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
-    Err(OpenTextsError::Refused(why.into()))
+impl From<NotHandedOn> for OpenTextsError {
+    fn from(why: NotHandedOn) -> Self {
+        OpenTextsError::Refused(why.0)
+    }
 }
 
 fn broken(error: impl std::fmt::Display) -> OpenTextsError {
-    OpenTextsError::Refused(format!("{error}; look with: gently audit verify"))
+    OpenTextsError::Refused(format!("{error}; look with: gently audit verify").into())
 }
 
 /// What will be opened, and the file as it would be now. Nothing is on record of it yet.
@@ -170,7 +174,7 @@ pub async fn open_planned(
     let (file, left_out) = assemble(home, &found, newest)?;
     let text = file
         .print()
-        .map_err(|e| OpenTextsError::Refused(e.to_string()))?;
+        .map_err(|e| OpenTextsError::Refused(e.to_string().into()))?;
     Ok(NewOpening {
         file,
         text,

@@ -9,15 +9,56 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
     CONSENT, CONSENT_WITHDRAWN, Consent, ConsentGap, ConsentNeed, Consents,
 };
-use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
 use crate::record::trace::level::TraceLevel;
 use crate::store::{ReadStore, StoreError};
 
 use super::export::{TraceExportError, name_of};
 
-/// So many exchanges without a consent are named; the others are counted.
-const NAMED: usize = 3;
+/// Why texts can't be handed on in traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoConsent {
+    /// No consent in force covers turns.
+    Uncovered {
+        /// Those that none covers.
+        turns: Vec<UncoveredTurn>,
+        /// Of so many that are asked for.
+        of: usize,
+        /// What would cover them.
+        narrowest: NarrowestConsent,
+    },
+    /// A consent covers no more what it covered when the file was made.
+    NoMore {
+        /// Its id.
+        consent: String,
+        /// What the consent lacks by now.
+        gap: ConsentGap,
+    },
+    /// Something was erased while the file was made.
+    ErasedMeanwhile,
+}
+
+/// A turn that no consent in force covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UncoveredTurn {
+    /// As commands take it.
+    pub exchange: String,
+    /// The turn that is asked for, where its prompt shows this one.
+    pub shown_in: Option<String>,
+    /// The consent that comes nearest, and what it lacks; none where there is no consent.
+    pub nearest: Option<(String, ConsentGap)>,
+}
+
+/// The narrowest consent that would cover turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NarrowestConsent {
+    /// To one exchange.
+    Exchange(String),
+    /// To one thread, and what was asked in it before.
+    Thread(String),
+    /// To all, and what was asked before.
+    All,
+}
 
 /// What a consent has to cover for the trace of a turn.
 fn need_of(turn: &TraceSource, level: TraceLevel) -> ConsentNeed {
@@ -103,11 +144,12 @@ pub(super) fn cover<'a>(
                     .collect(),
             }),
             (Some((need, gaps)), _) => {
-                let gap = gap_words(&name_of(store, need.exchange), &gaps);
                 let own = turn.facts.exchange;
-                uncovered.push(match need.exchange == own {
-                    true => gap,
-                    false => format!("{}, whose prompt shows {gap}", name_of(store, own)),
+                let nearest = gaps.first();
+                uncovered.push(UncoveredTurn {
+                    exchange: name_of(store, need.exchange),
+                    shown_in: (need.exchange != own).then(|| name_of(store, own)),
+                    nearest: nearest.map(|(consent, gap)| (consent.id.clone(), *gap)),
                 });
             }
             (None, None) => {}
@@ -116,35 +158,25 @@ pub(super) fn cover<'a>(
     if uncovered.is_empty() {
         return Ok(covered);
     }
-    let count = uncovered.len();
-    let rest = match count.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; {more} more"),
-    };
-    uncovered.truncate(NAMED);
-    let narrowest = narrowest(store, &wanting)?;
-    Err(TraceExportError::NoConsent(format!(
-        "full_traces shows texts, and no consent in force covers {count} of {of}: {}{rest}. Nothing was written. \
-         gently consent give --purpose \"…\" {narrowest}, or --level detailed, which shows none",
-        uncovered.join("; ")
-    )))
+    Err(TraceExportError::NoConsent(NoConsent::Uncovered {
+        turns: uncovered,
+        of,
+        narrowest: narrowest(store, &wanting)?,
+    }))
 }
 
 /// The narrowest consent that would cover what none covers.
-fn narrowest(store: &ReadStore, wanting: &[ConsentNeed]) -> Result<String, StoreError> {
-    let Some((first, rest)) = wanting.split_first() else {
-        return Ok(String::new());
-    };
-    if rest.is_empty() {
-        return Ok(format!("--exchange {}", name_of(store, first.exchange)));
+fn narrowest(store: &ReadStore, wanting: &[ConsentNeed]) -> Result<NarrowestConsent, StoreError> {
+    if let [one] = wanting {
+        return Ok(NarrowestConsent::Exchange(name_of(store, one.exchange)));
     }
-    match first.thread {
-        Some(thread) if rest.iter().all(|other| other.thread == Some(thread)) => {
-            let short = find::short_thread(store, thread)?;
-            Ok(format!("--thread {short} --past"))
+    let thread = wanting.first().and_then(|first| first.thread);
+    Ok(match thread {
+        Some(thread) if wanting.iter().all(|one| one.thread == Some(thread)) => {
+            NarrowestConsent::Thread(find::short_thread(store, thread)?)
         }
-        _ => Ok("--past".to_owned()),
-    }
+        _ => NarrowestConsent::All,
+    })
 }
 
 /// The consents of a home, each as it was recorded, none missing and none put in.
@@ -155,20 +187,10 @@ fn recorded_consents(store: &ReadStore) -> Result<Consents, TraceExportError> {
                 "gently.db has another {kind} than line {} of the log, or one of them is not there: no text is handed \
                  on under it. What differs says: gently audit verify",
                 line + 1
-            )));
+            ).into()));
         }
     }
     Ok(consents(store)?)
-}
-
-/// `81bb5b35/16 (consent-1: it is withdrawn)`
-fn gap_words(short: &str, gaps: &[(&Consent, ConsentGap)]) -> String {
-    match gaps.first() {
-        None => format!("{short} (there is none)"),
-        Some((consent, gap)) => {
-            format!("{short} ({}: {})", short_name(&consent.id), gap.words())
-        }
-    }
 }
 
 /// Why a consent does not cover what it covered when the file was made.
@@ -176,7 +198,7 @@ pub(super) fn still_covered(
     store: &ReadStore,
     needs: &[(String, ConsentNeed)],
     now: Seconds,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<NoConsent>, StoreError> {
     if needs.is_empty() {
         return Ok(None);
     }
@@ -187,11 +209,8 @@ pub(super) fn still_covered(
             None => Some(ConsentGap::Scope),
         };
         if let Some(gap) = gap {
-            return Ok(Some(format!(
-                "{} covers it no more: {}. Nothing was written",
-                short_name(id),
-                gap.words()
-            )));
+            let consent = id.clone();
+            return Ok(Some(NoConsent::NoMore { consent, gap }));
         }
     }
     Ok(None)

@@ -6,6 +6,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use crate::app::prove::{NotHandedOn, because};
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::audit::trace_facts::{TraceFactsReader, TraceSource};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
@@ -25,7 +27,7 @@ use crate::record::trace::signed::{Trace, TraceAnswer, TraceVerifier};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
 
-use super::consent_cover::{cover, still_covered};
+use super::consent_cover::{NoConsent, cover, still_covered};
 use super::key::own_signer;
 use super::select::{TraceSelection, select};
 use super::{FEW, on_all_cores, shared_out};
@@ -63,9 +65,9 @@ pub struct ExportRequest {
 #[derive(Debug)]
 pub enum TraceExportError {
     /// Texts would be shown of exchanges that no consent covers.
-    NoConsent(String),
+    NoConsent(NoConsent),
     /// A sentence for a person.
-    Refused(String),
+    Refused(Sentence),
     /// Something is broken.
     Failed(OpenHomeError),
 }
@@ -79,8 +81,10 @@ where
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, TraceExportError> {
-    Err(TraceExportError::Refused(why.into()))
+impl From<NotHandedOn> for TraceExportError {
+    fn from(why: NotHandedOn) -> Self {
+        TraceExportError::Refused(why.0)
+    }
 }
 
 /// Why the trace of one exchange can't be made.
@@ -281,7 +285,10 @@ pub async fn plan(
     request: &ExportRequest,
 ) -> Result<PlannedExport, TraceExportError> {
     if request.with_proof && request.form != ExportForm::Envelope {
-        return because("--with-proof is for envelopes: a trace by itself has no place for it");
+        return because(sentence![
+            RequestField::WithProof,
+            " is for envelopes: a trace by itself has no place for it"
+        ]);
     }
     let now = open::clock()?;
     let seen_lines = opened.store.head()?.lines;
@@ -420,10 +427,10 @@ async fn prove(
 
 fn unproven(store: &ReadStore, exchange: Uuid, error: OpenTextsError) -> TraceExportError {
     match error {
-        OpenTextsError::Refused(why) => TraceExportError::Refused(format!(
-            "there is no proof for {}: {why}",
-            name_of(store, exchange)
-        )),
+        OpenTextsError::Refused(why) => TraceExportError::Refused(sentence![
+            format!("there is no proof for {}: ", name_of(store, exchange)),
+            why
+        ]),
         OpenTextsError::Failed(error) => TraceExportError::Failed(error),
     }
 }
@@ -554,11 +561,10 @@ pub async fn record(
 ) -> Result<NewExport, TraceExportError> {
     let now = open::clock()?;
     let (needs, seen_lines) = (planned.needs.clone(), planned.seen_lines);
+    let again = needs.clone();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-        if let Some(why) = erased_since(store, seen_lines)? {
-            return Ok(Some(why));
-        }
-        still_covered(store, &needs, now).map_err(RecorderError::from)
+        let why = not_any_more(store, seen_lines, &needs, now)?;
+        Ok(why.map(|_| NOT_COVERED.to_owned()))
     };
     let words = |words: Vec<String>| {
         let words = words.into_iter().map(ArtifactField::Word);
@@ -592,17 +598,31 @@ pub async fn record(
             id: recorded.document.id,
             planned,
         }),
-        Err(RecorderError::NotAllowed { reason }) => Err(TraceExportError::NoConsent(reason)),
+        Err(error @ RecorderError::NotAllowed { .. }) => {
+            // What is withdrawn or erased stays so.
+            match not_any_more(&opened.store, seen_lines, &again, now)? {
+                Some(why) => Err(TraceExportError::NoConsent(why)),
+                None => Err(error.into()),
+            }
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Why what was read before so many lines may hold what is erased by now.
-fn erased_since(store: &ReadStore, seen_lines: u64) -> Result<Option<String>, StoreError> {
+/// What the recorder is told where an export must not be recorded.
+const NOT_COVERED: &str = "no consent covers it any more";
+
+/// Why what was read before so many lines must not be handed on any more: a consent to it has ended,
+/// or it may hold what is erased by now.
+fn not_any_more(
+    store: &ReadStore,
+    seen_lines: u64,
+    needs: &[(String, ConsentNeed)],
+    now: Seconds,
+) -> Result<Option<NoConsent>, StoreError> {
     let stones = store.artifacts(ArtifactFilter::Kind(TOMBSTONE))?;
-    let is_newer = stones.iter().any(|stone| stone.line >= seen_lines);
-    Ok(is_newer.then(|| {
-        "something was erased while the file was made, and nothing was written; say it again"
-            .to_owned()
-    }))
+    if stones.iter().any(|stone| stone.line >= seen_lines) {
+        return Ok(Some(NoConsent::ErasedMeanwhile));
+    }
+    still_covered(store, needs, now)
 }

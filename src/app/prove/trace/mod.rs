@@ -1,7 +1,7 @@
 //! Traces for those who may not see the texts: showing, exporting and checking them, and the key that
 //! signs them.
 
-mod consent_cover;
+pub mod consent_cover;
 pub mod export;
 mod home_record;
 pub mod key;

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::app::sentence::RequestField;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, ReadStore, StoreError};
 
@@ -84,7 +85,7 @@ pub(super) fn select(
             })?;
         }
         TraceSelection::Since(text) => {
-            let since = when("--since", text, now).map_err(OpenHomeError::Refused)?;
+            let since = when(RequestField::Since, text, now).map_err(OpenHomeError::Wanting)?;
             each(store, None, &mut found, |row| row.created_at >= since)?;
         }
         TraceSelection::All => each(store, None, &mut found, |_| true)?,

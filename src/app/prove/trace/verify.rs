@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::home::Home;
 use crate::os::shell_word;
 use crate::record::ledger::commitment::Role;
@@ -172,7 +173,7 @@ impl TracesOutcome {
 pub fn check(
     request: &TraceCheckRequest,
     home: Option<&Home>,
-) -> Result<Vec<CheckedTrace>, String> {
+) -> Result<Vec<CheckedTrace>, Sentence> {
     // A home that can't be read is no reason not to look at somebody else's file.
     let store = home.and_then(|home| open::store(home).ok());
     let store = store.filter(|store| store.begin_read().is_ok());
@@ -184,7 +185,7 @@ pub fn check(
 fn check_against(
     request: &TraceCheckRequest,
     own: Option<&HomeRecord<'_>>,
-) -> Result<Vec<CheckedTrace>, String> {
+) -> Result<Vec<CheckedTrace>, Sentence> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
     let bytes = bytes.map_err(|e| format!("{place}: {e}; a file of traces is wanted"))?;
@@ -206,7 +207,7 @@ fn check_against(
         }
     }
     match checked.is_empty() {
-        true => Err(format!("{place}: there is no trace in it")),
+        true => Err(format!("{place}: there is no trace in it").into()),
         false => Ok(checked),
     }
 }
@@ -326,11 +327,16 @@ struct CheckKeys {
 }
 
 impl CheckKeys {
-    fn of(request: &TraceCheckRequest, own: Option<&HomeRecord<'_>>) -> Result<CheckKeys, String> {
+    fn of(
+        request: &TraceCheckRequest,
+        own: Option<&HomeRecord<'_>>,
+    ) -> Result<CheckKeys, Sentence> {
         let named = request.key.as_deref().map(|text| {
             parse_public_key(text).map(TraceVerifier::new).ok_or_else(|| {
-                "--key takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
-                    .to_owned()
+                sentence![
+                    RequestField::Key,
+                    " takes the public_key_base64 that gently trace key prints: base64 of 32 bytes, 44 characters"
+                ]
             })
         });
         let pinned = request.signers.iter().map(|text| read_signers(text));

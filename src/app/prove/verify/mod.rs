@@ -1,6 +1,7 @@
 //! Verifying a ledger, a session of it, or one opened text: what is looked at, and what a checker
 //! brings along.
 
+pub mod conclusion;
 pub mod copy;
 pub mod headers;
 pub mod home;
@@ -17,7 +18,7 @@ use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::Store;
 use crate::verify::{CheckBase, OutsideHead, Progress, Report, SessionReport, VerifyOptions};
 
-use super::witnesses;
+use super::witness;
 use crate::app::find;
 use copy::Copy;
 use outside::read_receipts;
@@ -175,7 +176,7 @@ fn policy(
 ) -> Result<Option<WitnessPolicy>, TargetError> {
     match (&request.policy, own) {
         (Some(file), _) => Ok(Some(outside::read_policy(file)?)),
-        (None, Some(home)) => Ok(witnesses::own_policy(home).unwrap_or_else(|fault| {
+        (None, Some(home)) => Ok(witness::own_policy(home).unwrap_or_else(|fault| {
             // The evidence is looked at all the same; `unique` is then not checked.
             notices.push(format!(
                 "which witnesses this home has is not known: {fault}"

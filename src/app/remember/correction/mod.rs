@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::sentence::Sentence;
 use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
 use crate::home::Home;
 use crate::record::hash::Hash32;
@@ -181,10 +182,10 @@ impl RecordedCorrection {
 pub fn check(said: &CorrectionInput) -> Result<(), OpenHomeError> {
     item_of(said, MANUAL)
         .map(drop)
-        .map_err(OpenHomeError::Refused)
+        .map_err(OpenHomeError::Wanting)
 }
 
-fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, String> {
+fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, Sentence> {
     let item = ItemInput::new(
         ItemKind::Correction,
         &said.claim,
@@ -198,15 +199,20 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, String> {
     let fault = item.fault().or_else(|| {
         let texts = [&said.claim, &said.rejected];
         let is_reserved = |text: &&String| text.to_lowercase().contains(RESERVED);
-        texts.iter().copied().any(|text| is_reserved(&text)).then(|| {
-            format!(
-                "a correction can't have '{RESERVED}' in it: it is put before a model as CLAIM (not: REJECTED)"
-            )
-        })
+        texts
+            .iter()
+            .copied()
+            .any(|text| is_reserved(&text))
+            .then(|| {
+                let why = "in it: it is put before a model as CLAIM (not: REJECTED)";
+                Sentence::from(format!("a correction can't have '{RESERVED}' {why}"))
+            })
     });
     let fault = fault.or_else(|| {
         let same = same_claim(&said.claim, &said.rejected);
-        same.then(|| "a correction rejects something else than it claims".to_owned())
+        same.then(|| {
+            Sentence::from("a correction rejects something else than it claims".to_owned())
+        })
     });
     fault.map_or(Ok(item), Err)
 }
@@ -217,14 +223,14 @@ impl CheckedCorrection {
         source: &'static str,
         (store, now): (&ReadStore, Seconds),
     ) -> Result<CheckedCorrection, OpenHomeError> {
-        let item = item_of(said, source).map_err(OpenHomeError::Refused)?;
+        let item = item_of(said, source).map_err(OpenHomeError::Wanting)?;
         let about = said.about.as_deref();
         let about = about
             .map(|typed| find::exchange(store, typed))
             .transpose()?;
         let domain = said.domain.as_ref().map_or(GENERAL, DomainName::as_str);
         Ok(CheckedCorrection {
-            observed_at: item.observed_at(now).map_err(OpenHomeError::Refused)?,
+            observed_at: item.observed_at(now).map_err(OpenHomeError::Wanting)?,
             item,
             rejected: said.rejected.trim().to_owned(),
             about: about.map(|row| row.exchange_id),

@@ -3,6 +3,7 @@
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::moment::when;
+use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
@@ -95,26 +96,30 @@ impl ItemInput {
     }
 
     /// Why it is nothing that can be put on record.
-    pub(in crate::app::remember) fn fault(&self) -> Option<String> {
+    pub(in crate::app::remember) fn fault(&self) -> Option<Sentence> {
         let (name, clean) = (
             self.kind.name(),
             self.clean(&mut Placeholders::new([0; 32])),
         );
         if clean.text.as_str().is_empty() {
-            return Some(format!("the {name} says nothing"));
+            return Some(format!("the {name} says nothing").into());
         }
         if is_blob(clean.text.as_str()) {
-            return Some(format!(
-                "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be put \
-                 before a model. Say in a sentence or two what follows from it, and name it with --source"
-            ));
+            return Some(sentence![
+                format!(
+                    "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be \
+                     put before a model. Say in a sentence or two what follows from it, and name it with "
+                ),
+                RequestField::Source
+            ]);
         }
         match clean.subject.as_ref().map(|subject| subject.as_str().len()) {
-            Some(0) => return Some("--subject names nothing".to_owned()),
+            Some(0) => return Some(sentence![RequestField::Subject, " names nothing"]),
             Some(length) if length > MAX_SUBJECT => {
-                return Some(format!(
-                    "--subject has {length} bytes, at most {MAX_SUBJECT} are a name"
-                ));
+                return Some(sentence![
+                    RequestField::Subject,
+                    format!(" has {length} bytes, at most {MAX_SUBJECT} are a name")
+                ]);
             }
             _ => {}
         }
@@ -123,30 +128,33 @@ impl ItemInput {
             self.origin.source.trim(),
         ];
         if !names.into_iter().all(is_plain_name) {
-            return Some(
-                "--subject and --source are names: no characters that nobody sees, on one line"
-                    .to_owned(),
-            );
+            return Some(sentence![
+                RequestField::Subject,
+                " and ",
+                RequestField::Source,
+                " are names: no characters that nobody sees, on one line"
+            ]);
         }
         self.origin
             .source
             .trim()
             .is_empty()
-            .then(|| "--source names nothing".to_owned())
+            .then(|| sentence![RequestField::Source, " names nothing"])
     }
 
     /// When it was observed, or why that is no time.
-    pub(in crate::app::remember) fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
+    pub(in crate::app::remember) fn observed_at(&self, now: Seconds) -> Result<Seconds, Sentence> {
         let given = self
             .origin
             .observed_at
             .as_deref()
-            .map(|text| when("--observed-at", text, now))
+            .map(|text| when(RequestField::ObservedAt, text, now))
             .transpose()?;
         match given {
-            Some(at) if at > now => {
-                Err(format!("--observed-at {at} is in the future; it is {now}"))
-            }
+            Some(at) if at > now => Err(sentence![
+                RequestField::ObservedAt,
+                format!(" {at} is in the future; it is {now}")
+            ]),
             given => Ok(given.unwrap_or(now)),
         }
     }
@@ -155,7 +163,7 @@ impl ItemInput {
 /// Why it can't be put on record, before a home is opened for it.
 pub fn check(said: &ItemInput) -> Result<(), OpenHomeError> {
     said.fault()
-        .map_or(Ok(()), |why| Err(OpenHomeError::Refused(why)))
+        .map_or(Ok(()), |why| Err(OpenHomeError::Wanting(why)))
 }
 
 /// Puts an item on record: a fact as proposed, anything else as declared.
@@ -167,7 +175,7 @@ pub async fn add(
     check(said)?;
     let key = opened.authorize().await?;
     let now = open::clock()?;
-    let observed_at = said.observed_at(now).map_err(OpenHomeError::Refused)?;
+    let observed_at = said.observed_at(now).map_err(OpenHomeError::Wanting)?;
     let phase = opened.kernel.phase();
     let (recorded, clean) = record_with_placeholders(opened, key, |numbers, session| {
         let clean = said.clean(numbers);

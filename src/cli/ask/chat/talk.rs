@@ -15,6 +15,7 @@ use crate::app::ask::{
 };
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
+use crate::cli::flags::spelled;
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
@@ -262,7 +263,7 @@ impl Chat {
         if !self.path.exists()
             && let Some(why) = beyond_without_a_home(&request, &self.path).await
         {
-            return ChatTurn::refused(could_not(&why, self.json));
+            return ChatTurn::refused(could_not(&spelled(&why), self.json));
         }
         if self.home.is_none()
             && let Err(error) = self.renew()

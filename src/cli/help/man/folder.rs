@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::app::words::with_more;
 use crate::os;
 
 use super::Page;
@@ -117,10 +118,7 @@ fn pages_in(folder: &Path, shown: &str) -> Result<BTreeSet<String>, String> {
         return Ok(own);
     }
     let named: Vec<String> = foreign.iter().take(NAMED).map(|name| quiet(name)).collect();
-    let more = match foreign.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
+    let more = with_more(foreign.len().saturating_sub(NAMED));
     Err(format!(
         "{shown} holds what gently did not write: {}{more}; nothing was written. Name a new folder, or an empty one",
         named.join(", ")

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::app::home::open::OpenHomeError;
 use crate::app::look::artifact::{self, ArtifactDetails};
-use crate::app::words::short_uuids;
+use crate::app::words::{and_more, short_uuids};
 use crate::home::Home;
 use crate::record::ledger::short_name::short_name;
 use crate::view::look::artifact::ArtifactDetailsView;
@@ -30,8 +30,7 @@ fn words_of(value: &Value) -> String {
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => {
             let mut told: Vec<String> = items.iter().take(TOLD).map(words_of).collect();
-            let more = items.len().saturating_sub(TOLD);
-            told.extend((more > 0).then(|| format!("and {more} more")));
+            told.extend(and_more(items.len().saturating_sub(TOLD)));
             told.join(", ")
         }
         other => other.to_string(),

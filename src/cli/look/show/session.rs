@@ -1,12 +1,12 @@
 //! `gently session show SESSION`: what it ran under, its exchanges, its blocks, its commits.
 
-use crate::app::ask::denial::reason_words;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::session::{self, ListedExchange, SessionDetails};
 use crate::cli::present;
 use crate::cli::screen::{self, counted, minute, quiet};
 use crate::record::bitcoin::block::Block;
-use crate::store::{CommitRow, ExchangeRow};
+use crate::store::CommitRow;
+use crate::view::look::outcome::outcome_words;
 use crate::view::look::session::SessionDetailsView;
 
 /// Shows one session.
@@ -78,22 +78,11 @@ fn text(details: &SessionDetails) -> String {
         ..
     } in &details.exchanges
     {
-        let (state, reason) = outcome(row);
-        let state = reason.map_or_else(
-            || state.to_owned(),
-            |reason| format!("{state} ({})", quiet(reason_words(reason))),
-        );
+        let state = quiet(&outcome_words(row));
         let head = format!("    {short:12}  {}  {state}", minute(row.created_at));
         out.push_str(&screen::row(&head, prompt_begins));
     }
     out
-}
-
-fn outcome(exchange: &ExchangeRow) -> (&'static str, Option<&str>) {
-    match &exchange.outcome {
-        Some(outcome) => (outcome.outcome.name(), outcome.reason.as_deref()),
-        None => ("in flight", None),
-    }
 }
 
 fn unknown() -> String {

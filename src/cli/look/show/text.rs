@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::app::ask::denial::reason_words;
 use crate::app::ask::warnings::DriftWarning;
 use crate::ask::withheld::WITHHELD;
 use crate::cli::look::session::block_name;
@@ -11,6 +10,7 @@ use crate::record::ledger::reply::readable;
 use crate::record::time::Seconds;
 
 use crate::app::look::show::ExchangeDetails;
+use crate::view::look::outcome::outcome_words;
 
 /// How far a part's text stands in.
 const INDENT: &str = "    ";
@@ -70,7 +70,7 @@ fn status(turn: &ExchangeDetails) -> String {
     format!(
         "{mark} {} · {} · {} · {hashes} · all of it: with --full",
         turn.id,
-        outcome_words(turn),
+        quiet(&outcome_words(&turn.exchange)),
         block_name(&turn.session)
     )
 }
@@ -83,7 +83,7 @@ pub fn of(turn: &ExchangeDetails, context: &str) -> String {
         turn.id,
         turn.name(),
         session.id.short16(),
-        outcome_words(turn),
+        quiet(&outcome_words(&turn.exchange)),
         exchange.created_at
     );
     if let Some((at, reason)) = &turn.erased {
@@ -123,18 +123,6 @@ fn part(out: &mut String, name: &str, text: &str) {
     }
 }
 
-fn outcome_words(turn: &ExchangeDetails) -> String {
-    let reason = turn
-        .exchange
-        .outcome
-        .as_ref()
-        .and_then(|outcome| outcome.reason.as_deref());
-    reason.map_or_else(
-        || turn.outcome().to_owned(),
-        |reason| format!("{} ({})", turn.outcome(), quiet(reason_words(reason))),
-    )
-}
-
 fn text_or_absence(turn: &ExchangeDetails, text: Option<&str>) -> String {
     text.unwrap_or(turn.gone()).to_owned()
 }
@@ -143,7 +131,9 @@ fn answer(turn: &ExchangeDetails) -> String {
     let text = turn.answer_text().map(readable);
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
-        Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
+        Some(outcome) if outcome.turn_aurora.is_none() => {
+            format!("none: {}", quiet(&outcome_words(&turn.exchange)))
+        }
         Some(_) if turn.is_covered() && turn.answer_text().is_some() => {
             format!("{WITHHELD}; --withheld shows it")
         }

@@ -1,5 +1,6 @@
 //! What a check says of a whole ledger, in a few lines.
 
+use crate::app::words::and_more;
 use crate::verify::{AuditQuestion, Report};
 
 /// Findings shown before one is sent to `gently audit verify`.
@@ -23,11 +24,7 @@ pub(in crate::cli) fn report_lines(report: &Report) -> Vec<String> {
             finding.place, finding.expected, finding.actual
         ));
     }
-    if report.findings.len() > SHOWN_FINDINGS {
-        lines.push(format!(
-            "  and {} more: gently audit verify",
-            report.findings.len() - SHOWN_FINDINGS
-        ));
-    }
+    let more = and_more(report.findings.len().saturating_sub(SHOWN_FINDINGS));
+    lines.extend(more.map(|more| format!("  {more}: gently audit verify")));
     lines
 }

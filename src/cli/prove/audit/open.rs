@@ -13,6 +13,7 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::prove::opening::{
     NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts,
 };
+use crate::cli::flags::spelled;
 use crate::os::shell_word;
 use crate::record::ledger::commitment::Role;
 use crate::view::prove::opening::NewOpeningView;
@@ -77,7 +78,7 @@ impl From<TurnRole> for TurnText {
 pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
     match open(&args, json).await {
         Ok(code) => Ok(code),
-        Err(OpenTextsError::Refused(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Refused(why)) => Ok(could_not(&spelled(&why), json)),
         Err(OpenTextsError::Failed(error)) => Err(error),
     }
 }
@@ -86,7 +87,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
     let new = args.out.as_deref().map(named).transpose();
-    let new = new.map_err(OpenTextsError::Refused)?;
+    let new = new.map_err(|why| OpenTextsError::Refused(why.into()))?;
     let request = OpeningRequest {
         session: args.session.clone(),
         seq: args.seq.clone(),
@@ -101,7 +102,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
         Some(new) => new
             .fill(&opening.text)
             .map(|()| FINE)
-            .map_err(OpenTextsError::Refused)?,
+            .map_err(|why| OpenTextsError::Refused(why.into()))?,
     };
     tell(&opening);
     let said = recorded(&opening);

@@ -2,16 +2,18 @@
 
 use std::fmt::Write as _;
 
+use crate::app::prove::verify::conclusion::{LedgerObjection, LedgerVerdict};
+use crate::app::words::{and_more, with_more};
 use crate::record::bitcoin::block::Network;
 use crate::verify::{
     AuditAnswers, AuditQuestion, CheckAnswer, Finding, PositionSummary, Report, Scope,
     SessionReport,
 };
 
-use crate::view::prove::report::{end, height, integrity, touching, validity};
+use crate::view::prove::report::{end, height, integrity, validity};
 
 use crate::app::prove::verify::VerifyResult;
-use crate::view::prove::headline::{HeadlineView, MADE_OTHERWISE};
+use crate::view::prove::headline::HeadlineView;
 
 use super::bounds;
 use super::row_words::plain;
@@ -22,15 +24,15 @@ const LISTED: usize = 10;
 
 /// The verdict first, then at most eight lines.
 pub(super) fn text(checked: &VerifyResult) -> String {
-    let (report, headline) = (&checked.report, HeadlineView::of_ledger(checked));
-    let said = headlines(&headline);
-    let mut out: String = said
-        .split_inclusive('\n')
-        .map(|line| match line.contains(MADE_OTHERWISE) {
-            true => line.to_owned(),
-            false => plain(line),
-        })
-        .collect();
+    let (report, said) = (
+        &checked.report,
+        headlines(&HeadlineView::of_ledger(checked)),
+    );
+    let mut out = match checked.verdict() {
+        // It names tables and the like, as they are called in the database.
+        LedgerVerdict::Against(LedgerObjection::MadeOtherwise { .. }) => said,
+        _ => plain(&said),
+    };
     put_first_finding(&mut out, report.findings.first());
     put_beside_the_record(&mut out, report);
     put_ledger(&mut out, report);
@@ -54,10 +56,7 @@ fn put_beside_the_record(out: &mut String, report: &Report) {
         let Some((first, more)) = faults.and_then(<[String]>::split_first) else {
             continue;
         };
-        let more = match more.len() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
+        let more = with_more(more.len());
         put(
             out,
             format_args!(
@@ -254,9 +253,9 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
         put(out, format_args!("  expected: {}", finding.expected));
         put(out, format_args!("  actual:   {}", finding.actual));
     }
-    if more > 0 {
+    if let Some(more) = and_more(more) {
         put(out, format_args!(""));
-        put(out, format_args!("and {more} more"));
+        put(out, format_args!("{more}"));
     }
 }
 
@@ -378,7 +377,7 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     put_session(&mut out, session);
     let since = bounds::short(&session.not_before);
     let until = bounds::short(&session.not_after);
-    match touching(report, session).len() {
+    match report.findings_of(session).len() {
         0 => put(&mut out, format_args!("When: since {since}; until {until}")),
         n => put(&mut out, format_args!("Findings: {n}, with -v")),
     }
@@ -398,7 +397,7 @@ pub(super) fn full_session_text(report: &Report, session: &SessionReport) -> Str
         &mut out,
         format_args!("Not after: {}", bounds::words(until)),
     );
-    put_findings(&mut out, touching(report, session).into_iter(), 0);
+    put_findings(&mut out, report.findings_of(session).into_iter(), 0);
     out
 }
 
@@ -464,11 +463,8 @@ fn listed(sessions: &[&SessionReport]) -> String {
             ),
         );
     }
-    if sessions.len() > LISTED {
-        put(
-            &mut out,
-            format_args!("  and {} more", sessions.len() - LISTED),
-        );
+    if let Some(more) = and_more(sessions.len().saturating_sub(LISTED)) {
+        put(&mut out, format_args!("  {more}"));
     }
     out
 }

@@ -1,6 +1,7 @@
 //! What a declared reference loses, in a line for each reason.
 
 use crate::app::look::not_shown::UnshownReference;
+use crate::app::words::with_more;
 use crate::continuity::gates::ExclusionReason;
 
 /// Ids that are named in one line.
@@ -52,10 +53,7 @@ fn line(of: &[UnshownReference]) -> String {
         None => one.what.to_owned(),
     };
     let names: Vec<String> = of.iter().take(NAMED).map(name).collect();
-    let more = match of.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = with_more(of.len().saturating_sub(NAMED));
     format!(
         "not shown to the model: {}{more} ({})",
         names.join(", "),

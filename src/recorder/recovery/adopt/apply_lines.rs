@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::record::bitcoin::block::{Anchor, Block, Header, Network, Source};
 use crate::record::canon;
 use crate::record::context::event::EventKind;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::{KIND, REVOKED};
 use crate::record::ledger::documents::{
@@ -18,8 +19,8 @@ use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
 use crate::store::{
-    ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, KernelRow, LedgerHead,
-    OutcomeUpdate, SessionRow, WriteStore,
+    ArtifactRow, AuthKeyRow, EventRow, ExchangeRow, KernelRow, LedgerHead, OutcomeUpdate,
+    SessionRow, WriteStore,
 };
 
 use super::rows::{document, header, line_only_outcome, silent, unreadable};

@@ -4,11 +4,12 @@ use uuid::Uuid;
 
 use crate::record::bitcoin::block::Header;
 use crate::record::canon;
+use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
-use crate::store::{ExchangeOutcome, OutcomeUpdate, TurnRow};
+use crate::store::{OutcomeUpdate, TurnRow};
 
 use super::{AdoptFault, NewerCommit};
 use crate::recorder::RecorderError;

@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::anchor::sync::MAX_REQUESTS;
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::prove::header_sync::{SyncReport, SyncRequest, sync};
-use crate::view::prove::header_sync::SyncReportView;
+use crate::app::prove::anchor_sync::{SyncReport, SyncRequest, sync};
+use crate::view::prove::anchor_sync::SyncReportView;
 
 use crate::cli::screen::terminal::wanted;
 use crate::cli::{COULD_NOT, FINE, present, say};

@@ -1,6 +1,6 @@
 //! What calendars and witnesses said of new tree heads, in lines.
 
-use crate::app::prove::stamping::StampingReport;
+use crate::app::prove::stamp::StampingReport;
 use crate::app::prove::tree_heads::ThirdPartyReport;
 
 use super::{stamp, witness};

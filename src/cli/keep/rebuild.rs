@@ -14,8 +14,8 @@ use crate::store::DerivedFaults;
 use crate::verify::{AuditQuestion, CheckAnswer};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
-use super::answers::report_lines;
 use crate::cli::args::RebuildArgs;
+use crate::cli::prove::audit::answers::report_lines;
 use crate::cli::screen::counted;
 use crate::cli::screen::view_or_words::view_before_words;
 use crate::cli::{FINE, NEGATIVE, present, say};

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use crate::app::keep::doctor::audit_log::AuditWalk;
+use crate::app::prove::verify::conclusion::VerdictMark;
 use crate::app::words::counted;
 
-use super::headline::HeadlineView;
+use crate::view::prove::headline::HeadlineView;
 
 /// The first line that does not follow from those before.
 #[derive(Clone, Debug, Serialize)]
@@ -37,12 +38,15 @@ impl AuditWalkView {
         let (mark, text) = match &walk.broken {
             None => {
                 let lines = counted(walk.lines, "log line");
-                ("yes", format!("{lines}, each follows from the one before"))
+                (
+                    VerdictMark::Yes,
+                    format!("{lines}, each follows from the one before"),
+                )
             }
             Some(broken) => {
                 let line = broken.line;
                 (
-                    "no",
+                    VerdictMark::No,
                     format!(
                         "The log breaks at line {line}: it does not follow from the one before"
                     ),
@@ -50,11 +54,7 @@ impl AuditWalkView {
             }
         };
         AuditWalkView {
-            headline: HeadlineView {
-                mark,
-                text,
-                not_proven: Vec::new(),
-            },
+            headline: HeadlineView::new(mark, text),
             ok: walk.broken.is_none(),
             lines: walk.lines,
             broken: walk.broken.as_ref().map(|broken| AuditBreakView {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::app::prove::header_sync::SyncReport;
+use crate::app::prove::anchor_sync::SyncReport;
 
 /// What came of a run that adds headers.
 #[derive(Clone, Debug, Serialize)]
