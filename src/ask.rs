@@ -29,7 +29,7 @@ use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::measures::QuestionDoor;
-use crate::record::ledger::specialist::SpecialistId;
+use crate::record::ledger::specialist::AskedSpecialist;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
@@ -150,7 +150,7 @@ pub struct Question<'a> {
     /// Where it came in.
     pub door: QuestionDoor,
     /// The specialist that is asked; none where a model is asked by its own name.
-    pub specialist: Option<SpecialistId>,
+    pub specialist: Option<AskedSpecialist>,
 }
 
 /// What a turn can't go on without.

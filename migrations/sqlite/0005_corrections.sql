@@ -103,6 +103,8 @@ CREATE INDEX idx_rating_count ON rating(specialist, model, domain, verdict);
 
 -- Who answered: the specialist that was asked for; null where a model was asked by its own name.
 ALTER TABLE exchange_measure ADD COLUMN specialist TEXT;
+-- How much of the question is of its domains, in thousandths.
+ALTER TABLE exchange_measure ADD COLUMN domain_alignment INTEGER;
 
 CREATE VIEW promotions (id, created_at, specialist, event, from_model, to_model, reverted, metadata, line) AS
 SELECT a.id, CAST(strftime('%s', l.time) AS INTEGER), json_extract(a.document, '$.content.specialist'),

@@ -105,6 +105,13 @@ pub fn expected_utility(counts: &[RatingCount], domain: &str) -> u64 {
     (WHOLE * good + PRIOR_WEIGHT * PRIOR) / (rated + PRIOR_WEIGHT)
 }
 
+/// How much of a question is of these domains and those below them, in thousandths.
+pub fn alignment(shares: &[DomainShare], domains: &[String]) -> u16 {
+    let is_of = |share: &&DomainShare| domains.iter().any(|domain| is_in(&share.domain, domain));
+    let sum: u64 = shares.iter().filter(is_of).map(|share| share.share).sum();
+    u16::try_from(sum).unwrap_or(u16::MAX)
+}
+
 /// Who could answer, with what is known of them.
 pub struct Bidder {
     /// Its number: of two alike the older is taken.

@@ -28,7 +28,7 @@ use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::reply::ReplyDoc;
-use crate::record::ledger::specialist::SpecialistId;
+use crate::record::ledger::specialist::AskedSpecialist;
 use crate::record::time::Seconds;
 use crate::record::trace::sources::SourceCount;
 use crate::store::SessionRow;
@@ -44,7 +44,7 @@ pub struct TurnEntry {
     /// Where the question came in.
     pub door: QuestionDoor,
     /// The specialist that is asked; none where a model is asked by its own name.
-    pub specialist: Option<SpecialistId>,
+    pub specialist: Option<AskedSpecialist>,
     /// Milliseconds from the turn's begin until it was handed to the recorder.
     pub compile_ms: u64,
 }

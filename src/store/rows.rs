@@ -495,6 +495,7 @@ stored! {
         model_ms: Option<u64> = "model_ms",
         judge_ms: Option<u64> = "judge_ms",
         specialist: Option<SpecialistId> = "specialist",
+        domain_alignment: Option<u16> = "domain_alignment",
     }
 }
 words! { QuestionDoor: "a door of questions" of QuestionDoor::ALL, }

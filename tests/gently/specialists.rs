@@ -178,6 +178,35 @@ fn the_record_names_the_specialist_and_both_verifiers_agree() {
         .query_row(sql, [exchange], |row| row.get(0))
         .unwrap();
     assert_eq!(found, "specialist:000002");
+    let trace = |args: &[&str]| {
+        let all = [
+            &["trace", "show", "last", "--level", "generic", "--json"],
+            args,
+        ]
+        .concat();
+        person.gently(&all).exits(0).json().to_string()
+    };
+    assert!(
+        trace(&[]).contains("\"domain_alignment\":1.0"),
+        "{}",
+        trace(&[])
+    );
+    let file = person.at("trace.json");
+    let out = file.to_str().unwrap();
+    let args = [
+        "trace", "export", "last", "--level", "generic", "--out", out,
+    ];
+    person.gently(&args).exits(0);
+    let checked = person
+        .gently(&["trace", "verify", out, "--json"])
+        .exits(0)
+        .json();
+    assert!(!checked.to_string().contains("\"no\""), "{checked:#}");
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("\"mapping\":\"gently.trace/2\"")
+    );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
     unguarded(person.home().join("gently.db"))
         .execute(

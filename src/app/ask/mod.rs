@@ -33,6 +33,7 @@ use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
 use crate::record::ledger::short_name::short_name;
+use crate::record::ledger::specialist::AskedSpecialist;
 use crate::recorder::TurnIds;
 use crate::session;
 use crate::store::ReadStore;
@@ -512,7 +513,10 @@ impl AskSetup<'_> {
             standing: self.position,
             client: self.client.as_ref(),
             door: self.door,
-            specialist: self.specialist.as_ref().map(|chosen| chosen.id),
+            specialist: self.specialist.as_ref().map(|chosen| AskedSpecialist {
+                id: chosen.id,
+                alignment: chosen.alignment,
+            }),
         };
         let observations = self.observations;
         let gather = move || observations;

@@ -30,7 +30,7 @@ impl RowCheck<'_> {
             return Ok(());
         }
         let Some(mapping) = TraceMapping::named(&measured.trace_mapping) else {
-            let expected = format!("a mapping like {}", TraceMapping::NEWEST.name());
+            let expected = format!("a mapping like {}", TraceMapping::First.name());
             self.fault(id, place, expected, measured.trace_mapping.clone());
             return Ok(());
         };

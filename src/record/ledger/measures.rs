@@ -39,6 +39,10 @@ pub struct TurnMeasures {
     pub compile_ms: u64,
     /// 0 for a thread's first turn, else its parent's and one.
     pub depth: u64,
+    /// How much of the question is of the asked specialist's domains, in thousandths; left out where a
+    /// model was asked by its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain_alignment: Option<u16>,
     /// Where the question came in.
     pub door: QuestionDoor,
     /// From the request until the first byte of the answer's body.

@@ -94,6 +94,15 @@ impl FromStr for SpecialistId {
     }
 }
 
+/// A specialist that is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedSpecialist {
+    /// Its number.
+    pub id: SpecialistId,
+    /// How much of the question is of its domains, in thousandths.
+    pub alignment: u16,
+}
+
 /// What a promotion does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromotionEvent {

@@ -111,6 +111,11 @@ impl EndedTurn {
             prompt_line: self.prompt_line,
             prompt_number: self.prompt_number,
             depth: measured.map(|measures| measures.depth),
+            domain_alignment: self
+                .measures
+                .as_ref()
+                .and_then(|measures| measures.domain_alignment)
+                .ok_or(Absence::NoSpecialist),
             model: self.model.clone(),
             end,
             authority: self.authority,

@@ -41,6 +41,8 @@ pub struct TraceFacts {
     pub prompt_number: u64,
     /// 0 for a thread's first turn, else its parent's and one.
     pub depth: Known<u64>,
+    /// How much of the question is of the asked specialist's domains, in thousandths.
+    pub domain_alignment: Known<u16>,
     /// Which model was asked.
     pub model: String,
     /// How it ended.

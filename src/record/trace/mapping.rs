@@ -39,6 +39,10 @@ pub enum TraceMapping {
     /// The table of [`TraceField`].
     #[serde(rename = "gently.trace/1")]
     First,
+    /// The same of a turn in which a specialist was asked: it tells how much of the question is of that
+    /// one's domains.
+    #[serde(rename = "gently.trace/2")]
+    Second,
 }
 
 /// Which trace of a turn is wanted.
@@ -71,19 +75,28 @@ pub struct BuiltTrace {
 }
 
 impl TraceMapping {
-    /// The one that new traces are made by.
-    pub const NEWEST: TraceMapping = TraceMapping::First;
+    /// All of them.
+    pub const ALL: [TraceMapping; 2] = [TraceMapping::First, TraceMapping::Second];
+
+    /// The one that a turn's trace is made by.
+    pub fn of(facts: &TraceFacts) -> TraceMapping {
+        match facts.domain_alignment {
+            Ok(_) => TraceMapping::Second,
+            Err(_) => TraceMapping::First,
+        }
+    }
 
     /// The spelling on record.
     pub const fn name(self) -> &'static str {
         match self {
             TraceMapping::First => "gently.trace/1",
+            TraceMapping::Second => "gently.trace/2",
         }
     }
 
     /// The mapping that is spelled so; none for one of a later version.
     pub fn named(name: &str) -> Option<TraceMapping> {
-        [TraceMapping::First]
+        TraceMapping::ALL
             .into_iter()
             .find(|mapping| mapping.name() == name)
     }
@@ -101,7 +114,12 @@ impl TraceMapping {
         request: TraceRequest,
     ) -> Result<BuiltTrace, TraceFault> {
         let built = match self {
-            TraceMapping::First => build(facts, request)?,
+            TraceMapping::First => {
+                let mut facts = facts.clone();
+                facts.domain_alignment = Err(Absence::NoSpecialist);
+                build(&facts, request)?
+            }
+            TraceMapping::Second => build(facts, request)?,
         };
         built.trace.check_form()?;
         Ok(built)
@@ -205,7 +223,10 @@ fn value_of(
         F::ServiceHealth => facts.looks().and_then(service_health),
         F::SystemSnapshot => return system_snapshot(&facts.texts.bundle),
         F::CommonSenseFlags => facts.checks().and_then(common_sense_flags),
-        F::DomainAlignment => Err(Absence::NoSpecialist),
+        F::DomainAlignment => facts.domain_alignment.and_then(|share| {
+            let share = TraceNumber::ratio(share.into(), 1000).map(TraceValue::Number);
+            share.ok_or(Absence::NotMeasured)
+        }),
         F::HasConflicts => facts.has_conflicts().and_then(flag),
         F::Conflicts => shown_list(&facts.conflicts).and_then(conflicts),
         F::EffectiveSources => facts

@@ -65,6 +65,7 @@ pub(super) fn facts() -> TraceFacts {
         prompt_line: Hash32::GENESIS,
         prompt_number: 42,
         depth: Ok(2),
+        domain_alignment: Err(Absence::NoSpecialist),
         model: "small-1b".to_owned(),
         end: TraceEnd::Answered,
         authority: AuthorityState::Ok,
@@ -224,7 +225,7 @@ fn built(facts: &TraceFacts, level: TraceLevel) -> BuiltTrace {
         level,
         ..TraceRequest::COMMITTED
     };
-    TraceMapping::NEWEST.build(facts, request).unwrap()
+    TraceMapping::First.build(facts, request).unwrap()
 }
 
 fn secret(seed: u8) -> SigningKey {
@@ -433,7 +434,7 @@ fn each_kind_of_turn_tells_what_it_was() {
         let found = value(&trace, field).or(reason);
         assert_eq!(found.as_deref(), Some(expected), "{turn}: {field:?}");
     }
-    let shown = TraceMapping::NEWEST.build(
+    let shown = TraceMapping::First.build(
         &turns["withheld"],
         TraceRequest {
             level: TraceLevel::FullTraces,
@@ -449,7 +450,7 @@ fn each_kind_of_turn_tells_what_it_was() {
 fn every_field_is_there_or_has_a_reason_and_nothing_is_above_its_level() {
     for (turn, facts) in turns() {
         for request in requests() {
-            let BuiltTrace { trace, absent } = TraceMapping::NEWEST.build(&facts, request).unwrap();
+            let BuiltTrace { trace, absent } = TraceMapping::First.build(&facts, request).unwrap();
             assert_eq!(check_fields(&trace, &absent), Ok(()), "{turn} {request:?}");
             assert_eq!(trace.check_form(), Ok(()));
             let of_level = |field: &&TraceField| field.row().level <= request.level;
@@ -547,7 +548,7 @@ fn no_four_words_of_a_text_are_in_a_trace_without_texts() {
     };
     for (turn, facts) in turns() {
         for request in requests() {
-            let trace = TraceMapping::NEWEST.build(&facts, request).unwrap().trace;
+            let trace = TraceMapping::First.build(&facts, request).unwrap().trace;
             let told = words(&text_of(trace.signed_bytes()));
             let says = |text: &str| {
                 words(text)
@@ -595,10 +596,10 @@ fn a_bundle_that_no_trace_can_hold_is_named() {
             level: TraceLevel::FullTraces,
             ..TraceRequest::COMMITTED
         };
-        let refused = TraceMapping::NEWEST.build(&facts, request).unwrap_err();
+        let refused = TraceMapping::First.build(&facts, request).unwrap_err();
         assert!(refused.to_string().contains(fault), "{refused}");
         assert!(
-            TraceMapping::NEWEST
+            TraceMapping::First
                 .build(&facts, TraceRequest::COMMITTED)
                 .is_ok()
         );
@@ -657,8 +658,8 @@ fn a_commitment_is_to_the_signed_bytes_of_the_generic_trace() {
         assert_ne!(committed(&changed), expected);
     }
     assert_eq!(TraceMapping::named("gently.trace/2"), None);
-    let spelled = serde_json::to_string(&TraceMapping::NEWEST).unwrap();
-    assert_eq!(spelled, format!("\"{}\"", TraceMapping::NEWEST.name()));
+    let spelled = serde_json::to_string(&TraceMapping::First).unwrap();
+    assert_eq!(spelled, format!("\"{}\"", TraceMapping::First.name()));
 }
 
 /// One key signs commits, receipts and envelopes, tree heads, and traces.
@@ -668,7 +669,7 @@ fn no_kind_of_signed_bytes_can_be_taken_for_another() {
     let line_ends = |bytes: &[u8]| bytes.iter().filter(|b| **b == b'\n').count();
     for (_, facts) in turns() {
         for request in requests() {
-            let built = TraceMapping::NEWEST.build(&facts, request).unwrap();
+            let built = TraceMapping::First.build(&facts, request).unwrap();
             let bytes = built.trace.signed_bytes();
             // An SSH signature is over `SSHSIG…`, a tree head is three lines, M is none.
             assert!(bytes.starts_with(b"{\"components\":[{") && bytes.ends_with(b"\"}"));

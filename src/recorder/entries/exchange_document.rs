@@ -127,7 +127,8 @@ fn measured(
         program: PROGRAM.to_owned(),
         same_pairs: steps.sources.same_pairs,
         sources: steps.sources.sources,
-        specialist: steps.entry.specialist,
+        domain_alignment: steps.entry.specialist.map(|asked| asked.alignment),
+        specialist: steps.entry.specialist.map(|asked| asked.id),
     };
     let prompt_line = transaction.tx.line_hash(row.prompt_line)?;
     let turn = row.ended_turn(
@@ -142,7 +143,7 @@ fn measured(
     };
     let facts = turn.facts(&transaction.genesis.origin);
     let facts = facts.map_err(|e| record_error(e.to_string()))?;
-    let mapping = TraceMapping::NEWEST;
+    let mapping = TraceMapping::of(&facts);
     let commitment = mapping.commitment(&facts, scheme, salt);
     // Where no openings are kept, nobody is to open anything.
     let is_opened = scheme == Scheme::HmacSha256 && row.salt.is_some();

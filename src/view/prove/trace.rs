@@ -34,7 +34,7 @@ pub const fn absence_words(absence: Absence) -> &'static str {
         Absence::NoSuchThing => "this turn has no such thing",
         Absence::NotReported => "the model's server did not say",
         Absence::NoJudgement => "the check that would tell was not made",
-        Absence::NoSpecialist => "no specialist of a domain took part",
+        Absence::NoSpecialist => "no specialist was asked",
         Absence::NotUsd => "the price is in another currency than USD",
         Absence::Erased => "it is erased",
         Absence::NotKept => "this home keeps no texts",

@@ -122,10 +122,10 @@ impl UnmadeTrace {
     }
 }
 
-/// The mapping that is on record with a turn; the newest where none is.
+/// The mapping that is on record with a turn; the first where none is.
 pub(super) fn mapping_of(turn: &TraceSource) -> Result<TraceMapping, UnmadeTrace> {
     match &turn.recorded {
-        None => Ok(TraceMapping::NEWEST),
+        None => Ok(TraceMapping::First),
         Some(recorded) => TraceMapping::named(&recorded.mapping)
             .ok_or_else(|| UnmadeTrace::LaterMapping(recorded.mapping.clone())),
     }

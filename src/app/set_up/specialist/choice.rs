@@ -2,7 +2,9 @@
 
 use super::{called, find};
 use crate::app::home::open::OpenHomeError;
-use crate::govern::choice::{Bid, Bidder, DomainShare, DomainStems, bids, shares, whole};
+use crate::govern::choice::{
+    Bid, Bidder, DomainShare, DomainStems, alignment, bids, shares, whole,
+};
 use crate::record::ledger::specialist::{GENERAL, Specialist, SpecialistId, Specialists};
 use crate::store::{ReadStore, StoreError};
 
@@ -24,6 +26,8 @@ pub struct ChosenSpecialist {
     pub id: SpecialistId,
     /// How people call it.
     pub name: String,
+    /// How much of the question is of its domains, in thousandths.
+    pub alignment: u16,
     /// The model that it is bound to.
     pub model: String,
     /// Its part of the system message.
@@ -169,6 +173,7 @@ pub fn choose(
     Ok(ChosenSpecialist {
         id: best.id,
         name: called(best),
+        alignment: alignment(&shares, &all.domain_names(best)),
         model,
         system: best.system.clone(),
         window: best.window,
