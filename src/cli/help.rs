@@ -213,6 +213,11 @@ fn example_lines(path: &str) -> String {
     lines.join("\n")
 }
 
+/// Whether there is a command of this name.
+pub fn is_command(name: &str) -> bool {
+    GROUPS.iter().any(|(_, names)| names.contains(&name))
+}
+
 /// All commands in their groups, each with its description; ends with an empty line.
 fn listing(root: &Command, heading: Style) -> String {
     let mut out = String::new();

@@ -12,6 +12,31 @@ const MOST_DASHES: usize = 80;
 
 /// A recorded question without the files behind it: what somebody typed.
 pub fn without_files(text: &str) -> &str {
+    files_begin(text).map_or(text, |(_, at)| text[..at].trim_end())
+}
+
+/// The names of the files behind a recorded question, as the lines above their texts have them.
+pub fn file_names(text: &str) -> Vec<String> {
+    let Some((dashes, at)) = files_begin(text) else {
+        return Vec::new();
+    };
+    let dashes = "-".repeat(dashes);
+    let lines = text[at..].lines();
+    let names = lines.filter_map(|line| {
+        let head = line.strip_prefix(&dashes)?.strip_prefix(' ')?;
+        let (_, name) = head
+            .strip_prefix(FRAME_WORD)?
+            .strip_suffix(&dashes)?
+            .split_once('"')?;
+        let (name, _) = name.rsplit_once("\" (")?;
+        Some(name.replace("\\\"", "\"").replace("\\\\", "\\"))
+    });
+    names.collect()
+}
+
+/// Where the line above the first file begins, and with how many dashes; none where there is no
+/// file.
+fn files_begin(text: &str) -> Option<(usize, usize)> {
     let is_first = |line: &str| {
         let word = format!(" {FRAME_WORD}1 of ");
         let told = line.contains("sha256 ") || line.contains("secrets removed");
@@ -29,7 +54,7 @@ pub fn without_files(text: &str) -> &str {
         }
         start += line.len();
     }
-    longest.map_or(text, |(_, at)| text[..at].trim_end())
+    longest
 }
 
 /// How many dashes a line begins with that looks like one of ours.

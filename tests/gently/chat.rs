@@ -288,15 +288,13 @@ fn commands_do_what_the_commands_of_their_names_do() {
     let file = person.dir.path().join("my notes.txt");
     std::fs::write(&file, "violet\n").unwrap();
     let mut typist = begin(&person, &[]);
-    // A word that ends other programs stands in the line: Enter again asks it.
-    sends(
-        &mut typist,
-        "exit",
-        "to end: /quit or Ctrl-D; Enter again asks it",
-    );
+    // A word that ends other programs is not asked, nor is a command of the shell at first.
+    let ends = "Enter again ends the chat";
+    sends(&mut typist, "exit", ends);
     typist.types(CTRL_C);
     typist.sees(PROMPT);
-    sends(&mut typist, "bye", "to end: /quit or Ctrl-D");
+    let here = "command of the shell: here it is /drift";
+    sends(&mut typist, "gently drift list", here);
     assert!(server.requests().is_empty());
     typist.types("\r");
     typist.sees("Zero.");

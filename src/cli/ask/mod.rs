@@ -21,6 +21,7 @@ use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
 use super::set_up::init;
+use super::screen::quiet;
 use super::{Notices, could_not, program, say};
 use receipt::ReceiptFile;
 use turn::{TurnScreen, settled};
@@ -32,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks one question and prints what came of it.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if let Some(why) = file_among_words(&args) {
+        return Ok(could_not(&why, json));
+    }
     let files = args.files.iter().map(|path| Attachment::read(path));
     let files: Vec<Attachment> = match files.collect() {
         Ok(files) => files,
@@ -86,6 +90,25 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let done = answer(&door, &opened, &request, (place, touched)).await;
     open::close_and_note(opened);
     done
+}
+
+/// Why nothing is asked where the first of several words names a file: somebody meant `-f`.
+fn file_among_words(args: &AskArgs) -> Option<String> {
+    let [word, _, ..] = args.words.as_slice() else {
+        return None;
+    };
+    let path = Path::new(word);
+    if !word.contains(['.', '/']) || !path.is_file() {
+        return None;
+    }
+    let goes_on = if args.place.goes_on { " -c" } else { "" };
+    let (program, file) = (program(), shell_word(path));
+    Some(format!(
+        "nothing was asked: {} is a file, and stands where the question begins. To ask about what is in it: \
+         {program} ask{goes_on} -f {file} \"…\"; to ask these words as they are, put all of them in one pair of \
+         quotation marks",
+        quiet(word)
+    ))
 }
 
 /// The word that stands right behind `-c`, if one does: clap takes it for the question's first.

@@ -12,6 +12,7 @@ use crate::ask::sight_sent::tools_named;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
@@ -185,7 +186,11 @@ impl TurnScreen<'_> {
         removed.for_each(|one| say(&one.sentence()));
         if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
             let all = self.verbose || asked.declared.names_turns();
-            let lost = context::beside_room(&asked.not_shown, all);
+            let door = match self.names_place {
+                true => QuestionDoor::Ask,
+                false => QuestionDoor::Chat,
+            };
+            let lost = context::beside_room(&asked.not_shown, all, door);
             lost.iter().for_each(|line| say(line));
         }
     }
