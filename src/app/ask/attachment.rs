@@ -237,7 +237,7 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
                 .to_owned(),
         );
     }
-    let found = std::fs::metadata(path).map_err(|e| unreadable(&e))?;
+    let found = std::fs::metadata(path).map_err(|e| os::why_unread(&e))?;
     if found.is_dir() {
         return Err("it is a folder; name the files in it".to_owned());
     }
@@ -255,8 +255,8 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
         ));
     }
     // A link is followed: the person named it.
-    let real = std::fs::canonicalize(path).map_err(|e| unreadable(&e))?;
-    let file = os::open_regular(&real).map_err(|e| unreadable(&e))?;
+    let real = std::fs::canonicalize(path).map_err(|e| os::why_unread(&e))?;
+    let file = os::open_regular(&real).map_err(|e| os::why_unread(&e))?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_str().ok_or(
         "its name is not UTF-8, and it is a part of what is recorded; rename it, or ask about a copy",
@@ -289,14 +289,14 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
 
 /// All bytes of a file that stays as it is while it is read.
 fn unchanged(file: &File, meanwhile: &mut dyn FnMut()) -> Result<Vec<u8>, String> {
-    let state = || file.metadata().map_err(|e| unreadable(&e));
+    let state = || file.metadata().map_err(|e| os::why_unread(&e));
     let before = state()?;
     let mut bytes = Vec::new();
     // One byte more shows that it grew.
     let mut limited = file.take(MAX_FILE + 1);
     limited
         .read_to_end(&mut bytes)
-        .map_err(|e| unreadable(&e))?;
+        .map_err(|e| os::why_unread(&e))?;
     meanwhile();
     let after = state()?;
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -324,16 +324,6 @@ fn text_of(bytes: Vec<u8>) -> Result<String, String> {
         let at = e.utf8_error().valid_up_to();
         format!("it is not UTF-8 at byte {at}, and {TEXT_ONLY}; convert it first, for example with iconv")
     })
-}
-
-fn unreadable(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => {
-            "it may not be read by you; mend its mode or its owner".to_owned()
-        }
-        _ => format!("it can't be read: {error}"),
-    }
 }
 
 /// A name as a JSON string.
