@@ -5,7 +5,7 @@
 
 mod argument_error;
 pub(super) mod completions;
-mod examples;
+pub mod examples;
 pub(super) mod man;
 mod parse_error;
 mod topics;

@@ -510,7 +510,8 @@ fn a_prompt_comes_from_arguments_stdin_or_both() {
         (
             &["What is this?"],
             "fn main() {}\n",
-            "What is this?\n\nfn main() {}\n",
+            "What is this?\n\n--- file 1 of 1: \"standard input\" (13 bytes, sha256 \
+             536e506bb90914c243a12b397b9a998f85ae2cbd9ba02dfd03a9e155ca5ca0f4) ---\nfn main() {}\n",
         ),
         (&["--", "--help"], "", "--help"),
         (&["Zürich 東京 🦆"], "", "Zürich 東京 🦆"),

@@ -997,7 +997,7 @@ fn what_a_reference_loses_is_said_with_its_reason() {
 /// answers are sent as one message.
 #[test]
 fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
-    let mut person = Person::new();
+    let mut person = Person::new().under_the_kernel();
     let server = ModelServer::script(
         ["Zero.", "Five.", "Six.", "Seven."]
             .map(|text| Behaviour::Says(text.to_owned()))

@@ -757,7 +757,9 @@ fn the_newest_answer_is_shared_and_what_is_passed_over_is_said() {
     let third = person.gently(&["ask", "Third question", "--json"]).exits(0);
     let third = third.json()["id"].as_str().unwrap().to_owned();
     person.gently(&["erase", &third, "--yes"]).exits(0);
-    let shared = person.gently(&["share", "--dry-run"]).exits(0);
+    let shared = person
+        .gently(&["share", "--dry-run", "--out", "other.json"])
+        .exits(0);
     assert!(shared.out.contains("question 1: First question"));
     let line = format!("passed over: {third}: ");
     assert!(shared.out.contains(&line), "{shared:?}");

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use crate::govern::sanitize::{Placeholders, SecretFinding, found_by_file_name, redact, without};
 use crate::os;
-use crate::record::attached::dashes_like_ours;
+use crate::record::attached::{dashes_like_ours, line_ends};
 use crate::record::hash::Hash32;
 use crate::record::ledger::image::{ImageFile, ImageType};
 use crate::record::unseen::{is_moving, spelled_on_a_line};
@@ -30,6 +30,8 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Dashes that such a line begins with.
 const USUAL_DASHES: usize = 3;
+/// The name of what came through standard input.
+pub const PIPED: &str = "standard input";
 /// Where a sentence on a file ends that is no text.
 const TEXT_ONLY: &str = "what is sent is UTF-8 text, or an image (PNG, JPEG, GIF, WebP)";
 
@@ -57,6 +59,18 @@ impl Attachment {
     /// A sentence for a person, with the file's name and how to mend it.
     pub fn read(path: &Path) -> Result<Attachment, String> {
         read_while(path, &mut || ()).map_err(|why| format!("{}: {why}", shown(path)))
+    }
+
+    /// What was led in through standard input.
+    pub fn piped(text: String) -> Attachment {
+        Attachment {
+            name: PIPED.to_owned(),
+            quoted: quoted(PIPED),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            sha256: Hash32::digest(text.as_bytes()),
+            text,
+            image: None,
+        }
     }
 
     /// What is told of it.
@@ -142,7 +156,7 @@ pub fn with_files(question: &str, files: &[Attachment]) -> QuestionText {
     }
     let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
     let (text, places) = joined(question, &told, &texts, &dashes);
-    let line_at = |at: usize| text[..at].matches('\n').count();
+    let line_at = |at: usize| line_ends(&text[..at]);
     let lines = places.iter();
     let lines = lines.map(|(start, end)| line_at(*start)..line_at(*end) + 1);
     let lines = lines.collect();

@@ -95,6 +95,7 @@ pub struct AskSetup<'a> {
     client: Option<ClientRequest>,
     door: QuestionDoor,
     declared: DeclaredContext,
+    are_refs_typed: bool,
     position: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
@@ -111,6 +112,8 @@ pub struct AskResult {
     pub turn: TurnResult,
     /// What was declared as its context.
     pub declared: DeclaredContext,
+    /// Whether the person said so with this question, and no setting.
+    pub are_refs_typed: bool,
     /// Where the answer is from, if it is a replay.
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
@@ -212,6 +215,7 @@ pub async fn prepare<'a>(
         alias: choice.alias,
         client,
         door: request.door,
+        are_refs_typed: !context.refs.is_empty(),
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         position,
         anew: request.thread.anew || begins.is_some(),
@@ -484,6 +488,7 @@ impl AskSetup<'_> {
             removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             files: self.asked.files,
             declared: self.declared,
+            are_refs_typed: self.are_refs_typed,
             instead,
             ..AskResult::of(self.opened, &self.model, turn)
         })
@@ -552,6 +557,7 @@ impl AskResult {
             turn,
             files: Vec::new(),
             declared: DeclaredContext::default(),
+            are_refs_typed: false,
             replayed: model.source(),
             window: model.window(),
             over_a_wire: model.is_over_a_wire(),

@@ -37,16 +37,17 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         return Ok(could_not(&why, json));
     }
     let files = args.files.iter().map(|path| Attachment::read(path));
-    let files: Vec<Attachment> = match files.collect() {
+    let mut files: Vec<Attachment> = match files.collect() {
         Ok(files) => files,
         Err(why) => return Ok(could_not(&why, json)),
     };
     let behind = word_behind_continue(std::env::args_os());
     let behind = behind.filter(|_| args.place.goes_on && args.words.len() > 1);
-    let text = match question(&args.words, !files.is_empty()) {
-        Ok(text) => text,
+    let (text, piped) = match question(&args.words, !files.is_empty()) {
+        Ok(asked) => asked,
         Err(why) => return Ok(could_not(&why, json)),
     };
+    files.splice(..0, piped.map(Attachment::piped));
     let place = args.receipt.as_deref().map(ReceiptFile::reserve);
     let place = match place.transpose() {
         Ok(place) => place,
@@ -146,26 +147,27 @@ async fn answer(
     Ok(report.code)
 }
 
-/// The prompt from arguments, standard input, or both.
-fn question(words: &[String], with_files: bool) -> Result<String, String> {
+/// The question, from arguments or standard input, and what was piped in behind one that was typed:
+/// a text like those of files, and no words of the person.
+fn question(words: &[String], with_files: bool) -> Result<(String, Option<String>), String> {
     let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
-    let mut text = words.join(" ");
+    let text = words.join(" ");
     if std::io::stdin().is_terminal() {
         return if words.is_empty() && !with_files {
             Err(nothing())
         } else {
-            Ok(text)
+            Ok((text, None))
         };
     }
     let piped = plain_text(piped()?, "standard input")?;
     if words.is_empty() && piped.is_empty() && !with_files {
         return Err(nothing());
     }
-    if !words.is_empty() && !piped.is_empty() {
-        text.push_str("\n\n");
-    }
-    text.push_str(&piped);
-    Ok(text)
+    Ok(match (words.is_empty(), piped.is_empty()) {
+        (true, _) => (piped, None),
+        (false, true) => (text, None),
+        (false, false) => (text, Some(piped)),
+    })
 }
 
 /// What somebody piped in, as the text of a question; `place` is what a refusal names.

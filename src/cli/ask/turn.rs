@@ -24,7 +24,7 @@ use super::receipt::{ReceiptFile, TurnReceipt};
 use crate::cli::look::action;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::heads;
-use crate::cli::remember::context;
+use crate::cli::remember::context::{self, LossesTold};
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
 use crate::cli::screen::{mark, quiet};
@@ -185,12 +185,15 @@ impl TurnScreen<'_> {
         let removed = asked.removed.iter();
         removed.for_each(|one| say(&one.sentence()));
         if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
-            let all = self.verbose || asked.declared.names_turns();
+            let told = LossesTold {
+                all: self.verbose || asked.declared.names_turns(),
+                files: asked.are_refs_typed,
+            };
             let door = match self.names_place {
                 true => QuestionDoor::Ask,
                 false => QuestionDoor::Chat,
             };
-            let lost = context::beside_room(&asked.not_shown, all, door);
+            let lost = context::beside_room(&asked.not_shown, told, door);
             lost.iter().for_each(|line| say(line));
         }
     }

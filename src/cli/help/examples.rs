@@ -1014,7 +1014,6 @@ pub fn of(path: &str) -> &'static [Example] {
 }
 
 /// The words of all commands that have examples, each once.
-#[cfg(test)]
 pub fn paths() -> impl Iterator<Item = &'static str> {
     EXAMPLES.iter().map(|(words, _)| *words)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::app::ask::attachment::PIPED;
 use crate::app::look::not_shown::UnshownReference;
 use crate::cli::screen::quiet;
 use crate::continuity::gates::ExclusionReason;
@@ -11,9 +12,22 @@ use crate::record::ledger::measures::QuestionDoor;
 /// Ids that are named in one line.
 const NAMED: usize = 6;
 
+/// What is told again that was told behind an earlier answer.
+#[derive(Clone, Copy)]
+pub struct LossesTold {
+    /// All of it.
+    pub all: bool,
+    /// What lost files with it.
+    pub files: bool,
+}
+
 /// A line for each reason but want of room, which the last line after an answer tells, where no file
-/// is lost with it; of what is news alone, unless `all` is.
-pub fn beside_room(not_shown: &[UnshownReference], all: bool, door: QuestionDoor) -> Vec<String> {
+/// is lost with it.
+pub fn beside_room(
+    not_shown: &[UnshownReference],
+    told: LossesTold,
+    door: QuestionDoor,
+) -> Vec<String> {
     let no_room = [
         ExclusionReason::RingCapItems,
         ExclusionReason::RingCapTokens,
@@ -21,8 +35,9 @@ pub fn beside_room(not_shown: &[UnshownReference], all: bool, door: QuestionDoor
     let no_room = no_room.map(ExclusionReason::code);
     let mut lost = not_shown.to_vec();
     lost.retain(|one| {
-        let is_told = !one.files.is_empty() || !no_room.contains(&one.rule.as_str());
-        is_told && (all || one.is_news())
+        let has_files = !one.files.is_empty();
+        let is_told = has_files || !no_room.contains(&one.rule.as_str());
+        is_told && (told.all || has_files && told.files || one.is_news())
     });
     all_lines(lost, door)
 }
@@ -58,15 +73,22 @@ fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let names = one.files.iter().map(|name| quiet(name));
     let names: Vec<String> = names.collect();
     let again = names.iter();
+    let again = again.filter(|name| *name != PIPED);
     let again = again.map(|name| format!("{flag} {}", shell_word(Path::new(name))));
     let again: Vec<String> = again.collect();
     let of = one.exchange.as_ref().map(|id| format!(", of {id}"));
-    let them = if names.len() == 1 { "it" } else { "them" };
+    let them = if again.len() == 1 { "it" } else { "them" };
+    let attach = format!("attach {them} again with {}", again.join(between));
+    let is_piped = again.len() < names.len();
     format!(
-        "not shown again: {}{}; attach {them} again with {}",
+        "not shown again: {}{}; {}",
         names.join(", "),
         of.unwrap_or_default(),
-        again.join(between)
+        match (is_piped, again.is_empty()) {
+            (false, _) => attach,
+            (true, true) => "pipe it in again".to_owned(),
+            (true, false) => format!("pipe it in again, and {attach}"),
+        }
     )
 }
 
