@@ -179,6 +179,14 @@ impl TurnScreen<'_> {
         }
     }
 
+    /// Where the question came in.
+    fn door(&self) -> QuestionDoor {
+        match self.names_place {
+            true => QuestionDoor::Ask,
+            false => QuestionDoor::Chat,
+        }
+    }
+
     /// What a person should know of a turn, behind the line that says what became of it: what was
     /// taken out of the question, and what of memory was left out.
     fn tell_of_prompt(&self, asked: &AskResult) {
@@ -189,11 +197,7 @@ impl TurnScreen<'_> {
                 all: self.verbose || asked.declared.names_turns(),
                 files: asked.are_refs_typed,
             };
-            let door = match self.names_place {
-                true => QuestionDoor::Ask,
-                false => QuestionDoor::Chat,
-            };
-            let lost = context::beside_room(&asked.not_shown, told, door);
+            let lost = context::beside_room(&asked.not_shown, told, self.door());
             lost.iter().for_each(|line| say(line));
         }
     }
@@ -262,7 +266,7 @@ impl TurnScreen<'_> {
                 asked.id
             ));
         }
-        carried(asked);
+        carried(asked, self.door());
         let context = &asked.turn.context;
         disclosed(context).iter().for_each(|line| say(line));
         sent_sight(asked).iter().for_each(|line| say(line));
@@ -285,7 +289,7 @@ impl TurnScreen<'_> {
         let why = format!("no answer: {}", reason_words(&failure.reason));
         say(&not_answered(asked, &why));
         self.tell_of_prompt(asked);
-        carried(asked);
+        carried(asked, self.door());
         sent_sight(asked).iter().for_each(|line| say(line));
     }
 }
@@ -300,11 +304,14 @@ fn warn(asked: &AskResult) {
 
 /// `told to the model with your question: An earlier answer says it did something. gently did nothing.`
 /// and how that ends.
-fn carried(asked: &AskResult) {
-    let program = program();
+fn carried(asked: &AskResult, door: QuestionDoor) {
+    let close = match door {
+        QuestionDoor::Ask => format!("{} drift", program()),
+        QuestionDoor::Chat => "/drift".to_owned(),
+    };
     for CarriedWarning { id, sentence } in asked.carried.iter().filter(|_| asked.over_a_wire) {
         say(&format!(
-            "told to the model with your question: {sentence} To end that: {program} drift close {id}"
+            "told to the model with your question: {sentence} To end that: {close} close {id}"
         ));
     }
 }

@@ -83,9 +83,11 @@ pub fn begins_anew(
     };
     let called = QuestionPlace::of(&opened.store, thread)?.called();
     if row.state == ConversationState::Archived {
-        return Ok(Some(format!(
-            "New conversation: {called}, the last one, is archived."
-        )));
+        let is_deleted = listed(&opened.store, row)?.is_deleted;
+        return Ok(Some(match is_deleted {
+            true => "New conversation: the last one was deleted.".to_owned(),
+            false => format!("New conversation: {called}, the last one, is archived."),
+        }));
     }
     let in_use = project.filter(|project| row.project.as_deref() != Some(project.row.id.as_str()));
     Ok(in_use.map(|project| {
