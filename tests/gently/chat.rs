@@ -351,10 +351,16 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/note Keep it", "note-1");
     sends(&mut typist, "/fact It is violet", "fact-1");
     sends(&mut typist, "/drift", "no warning of an answer is open");
+    let none = "no warning of an answer is open there";
+    sends(&mut typist, "/drift close all", none);
+    sends(&mut typist, "/drift close 9", "drift list --all");
     sends(&mut typist, "/session", "2 questions, 2 answered");
     sends(&mut typist, "/verify", "Nothing was changed or dropped");
-    typist.types(CTRL_D);
+    let asked = server.requests().len();
+    sends(&mut typist, "bye", ends);
+    typist.types("\r");
     typist.ends().exits(0);
+    assert_eq!(server.requests().len(), asked);
 }
 
 #[test]
