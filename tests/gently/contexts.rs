@@ -1019,9 +1019,8 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let second = ask(&person, &["-f", path, "What is name5?"]);
     let second = second["id"].as_str().unwrap();
     let third = person.gently(&["ask", "And name6?"]).exits(0);
-    let line = format!(
-        "not shown again: my x.conf, of {second}; attach it again with -f 'my x.conf'"
-    );
+    let line =
+        format!("not shown again: my x.conf, of {second}; attach it again with -f 'my x.conf'");
     assert!(third.err.contains(&line), "{third:?}");
     // It is said once, and wherever somebody asks for it.
     let fourth = person
@@ -1035,7 +1034,12 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let said: Vec<(&str, &str)> = messages
         .iter()
         .skip(1)
-        .map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap()))
+        .map(|one| {
+            (
+                one["role"].as_str().unwrap(),
+                one["content"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         said,

@@ -99,7 +99,10 @@ fn faults(screen: &str) -> impl Iterator<Item = String> {
         // What is longer than a line by itself (a key, a path, a variable that is one) is whole, on a line
         // of its own.
         let written = line.trim_start();
-        let is_word = !written.strip_prefix("export ").unwrap_or(written).contains(' ');
+        let is_word = !written
+            .strip_prefix("export ")
+            .unwrap_or(written)
+            .contains(' ');
         let is_wide = line.chars().count() > usize::from(COLUMNS) && !is_word;
         let word = foreign(&line);
         match (is_wide, word) {

@@ -544,7 +544,8 @@ impl AskResult {
             .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
         let referred = &turn.referred;
         let fault = referred.resolved().err();
-        let carried = warnings::carried(store, &turn.context, (referred.thread(), referred.parent()));
+        let carried =
+            warnings::carried(store, &turn.context, (referred.thread(), referred.parent()));
         AskResult {
             id,
             place: QuestionPlace::of(store, referred.thread()).ok(),

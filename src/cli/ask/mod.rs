@@ -20,8 +20,8 @@ use crate::os::shell_word;
 use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
-use super::set_up::init;
 use super::screen::quiet;
+use super::set_up::init;
 use super::{Notices, could_not, program, say};
 use receipt::ReceiptFile;
 use turn::{TurnScreen, settled};

@@ -218,7 +218,10 @@ async fn put(
     };
     let text = || {
         if is_none {
-            say("no warning of an answer is open there: nothing was recorded");
+            let there = stated.conversation.as_ref().map_or("", |_| " there");
+            say(&format!(
+                "no warning of an answer is open{there}: nothing was recorded"
+            ));
         }
         view.drift.iter().map(line).collect()
     };

@@ -613,6 +613,10 @@ fn a_word_that_code_looks_for_calls_nothing() {
         "if 'password' in the vault fails, the password is Blue4Fox-77",
     ] {
         let clean = redact(text).clean;
-        assert!(!clean.as_str().contains("Blue4Fox-77"), "{}", clean.as_str());
+        assert!(
+            !clean.as_str().contains("Blue4Fox-77"),
+            "{}",
+            clean.as_str()
+        );
     }
 }

@@ -153,7 +153,10 @@ fn is_deleted(
         return Ok(false);
     }
     for exchange in store.exchanges_in(row.thread)? {
-        if store.exchange(exchange)?.is_some_and(|row| row.salt.is_some()) {
+        if store
+            .exchange(exchange)?
+            .is_some_and(|row| row.salt.is_some())
+        {
             return Ok(false);
         }
     }

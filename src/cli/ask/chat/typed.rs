@@ -158,7 +158,7 @@ pub const COMMANDS: [CommandHelp; 20] = [
     help(
         "drift",
         "[close ID…|all]",
-        "what was wrong with answers; it is dealt with",
+        "what was wrong with answers; close what is dealt with",
     ),
     help(
         "erase",
