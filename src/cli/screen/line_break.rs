@@ -243,7 +243,7 @@ mod tests {
             (
                 40,
                 "what differs is told by gently audit verify -v, and by nothing else",
-                "what differs is told by\n  gently audit verify -v, and by\n  nothing else",
+                "what differs is told by\n  gently audit verify -v, and by nothing\n  else",
             ),
             (
                 40,
