@@ -23,6 +23,7 @@ use crate::govern::sanitize::{
     Clean, Placeholders, Redaction, SecretFinding, redact_with, without,
 };
 use crate::models::{Model, ModelFault};
+use crate::record::attached::line_ends;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
@@ -352,7 +353,7 @@ fn taken_from<'a>(
     let (mut line, mut done) = (0, 0);
     found.iter().map(move |one| {
         let between = text.get(done..one.start).unwrap_or_default();
-        line += between.matches('\n').count();
+        line += line_ends(between);
         done = one.start.max(done);
         TakenSecret {
             kind: one.kind.clone(),

@@ -17,6 +17,17 @@ fn not_regular(what: &str) -> io::Error {
     )
 }
 
+/// Why a file that somebody named can't be read, for a sentence behind its name.
+pub fn why_unread(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "it may not be read by you; mend its mode or its owner".to_owned()
+        }
+        _ => format!("it can't be read: {error}"),
+    }
+}
+
 /// A path as one word of a shell: in quotes unless nothing in it means anything there.
 pub fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();

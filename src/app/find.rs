@@ -50,7 +50,7 @@ const NAMED: u32 = 8;
 pub enum FindError {
     /// Not a form of an id.
     #[error(
-        "'{text}' is no id: say last, interaction-3, SESSION/3, or the first digits of a session, an exchange \
+        "'{text}' is no id: say last, SESSION/3 as in 81bb5b35/3, interaction-3, or the first digits of a session, an exchange \
          ({SHORT_DIGITS} or more) or a commit ({COMMIT_DIGITS} or more)"
     )]
     Form {

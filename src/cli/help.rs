@@ -5,7 +5,7 @@
 
 mod argument_error;
 pub(super) mod completions;
-mod examples;
+pub mod examples;
 pub(super) mod man;
 mod parse_error;
 mod topics;
@@ -221,6 +221,11 @@ fn example_lines(path: &str) -> String {
     };
     let lines: Vec<String> = examples.iter().map(line).collect();
     lines.join("\n")
+}
+
+/// Whether there is a command of this name.
+pub fn is_command(name: &str) -> bool {
+    GROUPS.iter().any(|(_, names)| names.contains(&name))
 }
 
 /// All commands in their groups, each with its description; ends with an empty line.

@@ -12,6 +12,31 @@ const MOST_DASHES: usize = 80;
 
 /// A recorded question without the files behind it: what somebody typed.
 pub fn without_files(text: &str) -> &str {
+    files_begin(text).map_or(text, |(_, at)| text[..at].trim_end())
+}
+
+/// The names of the files behind a recorded question, as the lines above their texts have them.
+pub fn file_names(text: &str) -> Vec<String> {
+    let Some((dashes, at)) = files_begin(text) else {
+        return Vec::new();
+    };
+    let dashes = "-".repeat(dashes);
+    let lines = text[at..].lines();
+    let names = lines.filter_map(|line| {
+        let head = line.strip_prefix(&dashes)?.strip_prefix(' ')?;
+        let (_, name) = head
+            .strip_prefix(FRAME_WORD)?
+            .strip_suffix(&dashes)?
+            .split_once('"')?;
+        let (name, _) = name.rsplit_once("\" (")?;
+        Some(name.replace("\\\"", "\"").replace("\\\\", "\\"))
+    });
+    names.collect()
+}
+
+/// Where the line above the first file begins, and with how many dashes; none where there is no
+/// file.
+fn files_begin(text: &str) -> Option<(usize, usize)> {
     let is_first = |line: &str| {
         let word = format!(" {FRAME_WORD}1 of ");
         let told = line.contains("sha256 ") || line.contains("secrets removed");
@@ -29,7 +54,17 @@ pub fn without_files(text: &str) -> &str {
         }
         start += line.len();
     }
-    longest.map_or(text, |(_, at)| text[..at].trim_end())
+    longest
+}
+
+/// How many lines end in a text; a carriage return by itself ends one, too.
+pub fn line_ends(text: &str) -> usize {
+    let is_end = |(at, c): &(usize, char)| match c {
+        '\n' => true,
+        '\r' => !text[at + 1..].starts_with('\n'),
+        _ => false,
+    };
+    text.char_indices().filter(is_end).count()
 }
 
 /// How many dashes a line begins with that looks like one of ours.
@@ -41,4 +76,33 @@ pub fn dashes_like_ours(line: &str) -> Option<usize> {
     let word = rest.trim_start().get(..FRAME_WORD.len())?;
     let is_ours = word.eq_ignore_ascii_case(FRAME_WORD);
     (is_ours && (1..=MOST_DASHES).contains(&dashes)).then_some(dashes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        for (text, ends) in [
+            ("", 0),
+            ("one", 0),
+            ("one\ntwo\n", 2),
+            ("one\r\ntwo\r\n", 2),
+            ("one\rtwo\r", 2),
+            ("one\r\rtwo\n\r", 4),
+        ] {
+            assert_eq!(line_ends(text), ends, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_read_from_their_lines() {
+        let text = "Why?\n\n---- file 1 of 2: \"a \\\"b\\\" (c).txt\" (1 bytes, sha256 00) ----\n\
+                    --- file 9 of 9: \"no\" (secrets removed) ---\n\n\
+                    ---- file 2 of 2: \"pin.txt\" (secrets removed) ----\nx\n";
+        assert_eq!(file_names(text), ["a \"b\" (c).txt", "pin.txt"]);
+        assert_eq!(file_names("Why?"), Vec::<String>::new());
+        assert_eq!(without_files(text), "Why?");
+    }
 }

@@ -391,10 +391,12 @@ impl Exchange {
                 ..prompt.request_texts(&spoken, user)?
             };
             let again = RequestDoc::new(&texts, &self.model, &prompt.params);
-            if again.canonical().map_err(wrong)? != *request {
-                return Err(wrong("the request is not the one that its rows give"));
+            for again in [again.with_answers_joined(), again] {
+                if again.canonical().map_err(wrong)? == *request {
+                    return prompt.sent(&again, &texts);
+                }
             }
-            return prompt.sent(&again, &texts);
+            return Err(wrong("the request is not the one that its rows give"));
         }
         let block = resolved.and_then(|resolved| context_block(resolved, ContextForm::Sent));
         Ok(Some(self.two_messages(&prompt, block.as_deref(), user)))

@@ -125,10 +125,15 @@ impl ReadStore {
 
     /// The exchange with an answer whose prompt was recorded last.
     pub fn newest_answered(&self) -> Result<Option<ExchangeRow>, StoreError> {
+        self.answered_before(u64::MAX)
+    }
+
+    /// The same of those whose prompts were recorded before a line.
+    pub fn answered_before(&self, line: u64) -> Result<Option<ExchangeRow>, StoreError> {
         self.row(
             // By the plus along the lines, and not by an index of all answered ones.
-            "WHERE +outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
-            values![],
+            "WHERE prompt_line < ?1 AND +outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
+            values![line],
         )
     }
 

@@ -288,15 +288,13 @@ fn commands_do_what_the_commands_of_their_names_do() {
     let file = person.dir.path().join("my notes.txt");
     std::fs::write(&file, "violet\n").unwrap();
     let mut typist = begin(&person, &[]);
-    // A word that ends other programs stands in the line: Enter again asks it.
-    sends(
-        &mut typist,
-        "exit",
-        "to end: /quit or Ctrl-D; Enter again asks it",
-    );
+    // A word that ends other programs is not asked, nor is a command of the shell at first.
+    let ends = "Enter again ends the chat";
+    sends(&mut typist, "exit", ends);
     typist.types(CTRL_C);
     typist.sees(PROMPT);
-    sends(&mut typist, "bye", "to end: /quit or Ctrl-D");
+    let here = "command of the shell: here it is /drift";
+    sends(&mut typist, "gently drift list", here);
     assert!(server.requests().is_empty());
     typist.types("\r");
     typist.sees("Zero.");
@@ -353,10 +351,16 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/note Keep it", "note-1");
     sends(&mut typist, "/fact It is violet", "fact-1");
     sends(&mut typist, "/drift", "no warning of an answer is open");
+    let none = "no warning of an answer is open there";
+    sends(&mut typist, "/drift close all", none);
+    sends(&mut typist, "/drift close 9", "drift list --all");
     sends(&mut typist, "/session", "2 questions, 2 answered");
     sends(&mut typist, "/verify", "Nothing was changed or dropped");
-    typist.types(CTRL_D);
+    let asked = server.requests().len();
+    sends(&mut typist, "bye", ends);
+    typist.types("\r");
     typist.ends().exits(0);
+    assert_eq!(server.requests().len(), asked);
 }
 
 #[test]

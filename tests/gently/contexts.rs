@@ -983,12 +983,75 @@ fn what_a_reference_loses_is_said_with_its_reason() {
     assert_eq!(lost[0]["what"], "answer");
     assert!(
         third.err.contains("not shown to the model: answer")
-            && third.err.contains("(it is a dump, ")
+            && third.err.contains("(logs, lists of settings, ")
     );
     let preview = person.gently(&["context", "preview", "And now?"]).exits(0);
     assert!(
         preview.err.contains("not shown to the model: answer"),
         "{preview:?}"
+    );
+    sound(&person);
+}
+
+/// A file that is shown once is named below the next answer with the way to show it again, and no two
+/// answers are sent as one message.
+#[test]
+fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
+    let mut person = Person::new().under_the_kernel();
+    let server = ModelServer::script(
+        ["Zero.", "Five.", "Six.", "Seven."]
+            .map(|text| Behaviour::Says(text.to_owned()))
+            .to_vec(),
+    );
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    person.set("GENTLY_MODEL_DEFAULT", "openai/m");
+    let file = person.dir.path().join("my x.conf");
+    let settings: String = (1..8).map(|n| format!("name{n}={n}\n")).collect();
+    std::fs::write(&file, settings).unwrap();
+    let path = file.to_str().unwrap();
+    // A name without -f is no word of a question.
+    let meant = person.gently(&["ask", path, "What is name5?"]).exits(2);
+    let said = format!("ask -f '{path}' \"…\"");
+    assert!(meant.err.contains(&said), "{meant:?}");
+    assert!(server.requests().is_empty());
+
+    ask(&person, &["What is it?"]);
+    let second = ask(&person, &["-f", path, "What is name5?"]);
+    let second = second["id"].as_str().unwrap();
+    let third = person.gently(&["ask", "And name6?"]).exits(0);
+    let line =
+        format!("not shown again: my x.conf, of {second}; attach it again with -f 'my x.conf'");
+    assert!(third.err.contains(&line), "{third:?}");
+    // It is said once, and wherever somebody asks for it.
+    let fourth = person
+        .gently(&["ask", "--json", "--ref", "last:3", "And then?"])
+        .exits(0);
+    assert!(fourth.err.contains(&line), "{fourth:?}");
+    let lost = &fourth.json()["context"]["not_shown"];
+    assert_eq!(lost[0]["files"], json!(["my x.conf"]), "{lost:#}");
+    let sent = server.requests().pop().unwrap().json();
+    let messages = sent["messages"].as_array().unwrap();
+    let said: Vec<(&str, &str)> = messages
+        .iter()
+        .skip(1)
+        .map(|one| {
+            (
+                one["role"].as_str().unwrap(),
+                one["content"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("user", "What is it?"),
+            ("assistant", "Zero."),
+            ("user", "(The question is not shown.)"),
+            ("assistant", "Five."),
+            ("user", "And name6?"),
+            ("assistant", "Six."),
+            ("user", "And then?"),
+        ]
     );
     sound(&person);
 }

@@ -61,13 +61,30 @@ fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
         sent(&server).last().unwrap()["content"],
         "Why is the sky blue?"
     );
-    person.gently(&["ask", "--new", "And nginx?"]).exits(0);
+    let ran = person.gently(&["ask", "--new", "And nginx?"]).exits(0);
+    assert!(!ran.err.contains("told to the model"), "{ran:?}");
     let sent = sent(&server).last().unwrap()["content"].clone();
     let told = sent.as_str().unwrap();
     assert!(
         told.starts_with("Open questions on record:\n- An earlier"),
         "{told}"
     );
+    // All of one conversation is closed at once, then all that is open.
+    let open = |person: &Person| {
+        let listed = person.gently(&["drift", "list", "--json"]).exits(0).json();
+        listed["drift"].as_array().unwrap().len()
+    };
+    let all = open(&person);
+    let of_one = ["drift", "close", "--conversation", "And nginx?", "--json"];
+    let closed = person.gently(&of_one).exits(0).json();
+    let closed = closed["drift"].as_array().unwrap().len();
+    assert!(closed >= 1 && open(&person) == all - closed && all > closed);
+    let again = person.gently(&of_one).exits(1);
+    assert_eq!(again.json()["drift"], json!([]));
+    person.gently(&["drift", "close", "--all"]).exits(0);
+    assert_eq!(open(&person), 0);
+    let none = person.gently(&["drift", "close", "--all"]).exits(1);
+    assert!(none.err.contains("no warning of an answer is open"));
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }

@@ -914,7 +914,8 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
     );
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(
-        done.out.contains("2 questions erased, and it is archived"),
+        done.out
+            .contains("2 questions erased, and it is off the list"),
         "{done:#?}"
     );
     let waits = done.out.contains("waits for its answer, and stays");
@@ -937,6 +938,8 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
         (&archived[0]["title"], &archived[0]["title_from"]),
         (&Value::Null, &"erased".into())
     );
+    // One of its questions waited, and is there: it is not deleted before that goes, too.
+    assert_eq!(archived[0]["deleted"], false);
     let page = json(&person, &["conversation", "show", &thread]);
     let missing: Vec<&str> = page["messages"]
         .as_array()
@@ -1479,7 +1482,21 @@ fn what_a_deletion_says_first_is_so() {
     let done = person
         .gently(&["conversation", "delete", "Empty", "--yes"])
         .exits(0);
-    assert!(done.out.contains(": it is archived\n"), "{done:#?}");
+    assert!(done.out.contains(": it is off the list\n"), "{done:#?}");
+    let listed = json(&person, &["conversation", "list", "--archived"]);
+    let of_list = &listed["conversations"][0];
+    assert_eq!(
+        (&of_list["state"], &of_list["deleted"]),
+        (&"archived".into(), &true.into())
+    );
+    let shown = person
+        .gently(&["conversation", "list", "--archived"])
+        .exits(0);
+    let words = ("deleted", "archived");
+    assert!(
+        shown.out.contains(words.0) && !shown.out.contains(words.1),
+        "{shown:?}"
+    );
     verified(&person);
 }
 

@@ -753,6 +753,18 @@ fn the_newest_answer_is_shared_and_what_is_passed_over_is_said() {
         .gently(&["share", &failed, "--yes", "--json"])
         .exits(0);
     assert_eq!(one.json()["turns_passed_over"].as_array().unwrap().len(), 0);
+    // What is erased is passed over like it.
+    let third = person.gently(&["ask", "Third question", "--json"]).exits(0);
+    let third = third.json()["id"].as_str().unwrap().to_owned();
+    person.gently(&["erase", &third, "--yes"]).exits(0);
+    let shared = person
+        .gently(&["share", "--dry-run", "--out", "other.json"])
+        .exits(0);
+    assert!(shared.out.contains("question 1: First question"));
+    let line = format!("passed over: {third}: ");
+    assert!(shared.out.contains(&line), "{shared:?}");
+    person.gently(&["share", &third, "--yes"]).exits(2);
+    person.gently(&["share", "last", "--yes"]).exits(2);
 }
 
 /// What is no file of ours is called what it is, in words.

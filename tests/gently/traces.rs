@@ -69,7 +69,8 @@ fn a_file_of_the_other_kind_is_called_what_it_is() {
     }
     let none = person.gently(&["check", "nowhere.json"]).exits(2);
     assert!(
-        none.err.starts_with("error: there is no file nowhere.json"),
+        none.err
+            .starts_with("error: nowhere.json: there is no such file"),
         "{none:?}"
     );
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use crate::govern::sanitize::{Placeholders, SecretFinding, found_by_file_name, redact, without};
 use crate::os;
-use crate::record::attached::dashes_like_ours;
+use crate::record::attached::{dashes_like_ours, line_ends};
 use crate::record::hash::Hash32;
 use crate::record::ledger::image::{ImageFile, ImageType};
 use crate::record::unseen::{is_moving, spelled_on_a_line};
@@ -30,6 +30,8 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Dashes that such a line begins with.
 const USUAL_DASHES: usize = 3;
+/// The name of what came through standard input.
+pub const PIPED: &str = "standard input";
 /// Where a sentence on a file ends that is no text.
 const TEXT_ONLY: &str = "what is sent is UTF-8 text, or an image (PNG, JPEG, GIF, WebP)";
 
@@ -57,6 +59,18 @@ impl Attachment {
     /// A sentence for a person, with the file's name and how to mend it.
     pub fn read(path: &Path) -> Result<Attachment, String> {
         read_while(path, &mut || ()).map_err(|why| format!("{}: {why}", shown(path)))
+    }
+
+    /// What was led in through standard input.
+    pub fn piped(text: String) -> Attachment {
+        Attachment {
+            name: PIPED.to_owned(),
+            quoted: quoted(PIPED),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            sha256: Hash32::digest(text.as_bytes()),
+            text,
+            image: None,
+        }
     }
 
     /// What is told of it.
@@ -142,7 +156,7 @@ pub fn with_files(question: &str, files: &[Attachment]) -> QuestionText {
     }
     let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
     let (text, places) = joined(question, &told, &texts, &dashes);
-    let line_at = |at: usize| text[..at].matches('\n').count();
+    let line_at = |at: usize| line_ends(&text[..at]);
     let lines = places.iter();
     let lines = lines.map(|(start, end)| line_at(*start)..line_at(*end) + 1);
     let lines = lines.collect();
@@ -237,7 +251,7 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
                 .to_owned(),
         );
     }
-    let found = std::fs::metadata(path).map_err(|e| unreadable(&e))?;
+    let found = std::fs::metadata(path).map_err(|e| os::why_unread(&e))?;
     if found.is_dir() {
         return Err("it is a folder; name the files in it".to_owned());
     }
@@ -255,8 +269,8 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
         ));
     }
     // A link is followed: the person named it.
-    let real = std::fs::canonicalize(path).map_err(|e| unreadable(&e))?;
-    let file = os::open_regular(&real).map_err(|e| unreadable(&e))?;
+    let real = std::fs::canonicalize(path).map_err(|e| os::why_unread(&e))?;
+    let file = os::open_regular(&real).map_err(|e| os::why_unread(&e))?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_str().ok_or(
         "its name is not UTF-8, and it is a part of what is recorded; rename it, or ask about a copy",
@@ -289,14 +303,14 @@ fn read_while(path: &Path, meanwhile: &mut dyn FnMut()) -> Result<Attachment, St
 
 /// All bytes of a file that stays as it is while it is read.
 fn unchanged(file: &File, meanwhile: &mut dyn FnMut()) -> Result<Vec<u8>, String> {
-    let state = || file.metadata().map_err(|e| unreadable(&e));
+    let state = || file.metadata().map_err(|e| os::why_unread(&e));
     let before = state()?;
     let mut bytes = Vec::new();
     // One byte more shows that it grew.
     let mut limited = file.take(MAX_FILE + 1);
     limited
         .read_to_end(&mut bytes)
-        .map_err(|e| unreadable(&e))?;
+        .map_err(|e| os::why_unread(&e))?;
     meanwhile();
     let after = state()?;
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -324,16 +338,6 @@ fn text_of(bytes: Vec<u8>) -> Result<String, String> {
         let at = e.utf8_error().valid_up_to();
         format!("it is not UTF-8 at byte {at}, and {TEXT_ONLY}; convert it first, for example with iconv")
     })
-}
-
-fn unreadable(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => {
-            "it may not be read by you; mend its mode or its owner".to_owned()
-        }
-        _ => format!("it can't be read: {error}"),
-    }
 }
 
 /// A name as a JSON string.

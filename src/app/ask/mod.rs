@@ -107,6 +107,7 @@ pub struct AskSetup<'a> {
     door: QuestionDoor,
     specialist: Option<ChosenSpecialist>,
     declared: DeclaredContext,
+    are_refs_typed: bool,
     position: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
@@ -123,6 +124,8 @@ pub struct AskResult {
     pub turn: TurnResult,
     /// What was declared as its context.
     pub declared: DeclaredContext,
+    /// Whether the person said so with this question, and no setting.
+    pub are_refs_typed: bool,
     /// Where the answer is from, if it is a replay.
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
@@ -243,6 +246,7 @@ pub async fn prepare<'a>(
         client,
         door: request.door,
         specialist,
+        are_refs_typed: !context.refs.is_empty(),
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         position,
         anew: request.thread.anew || begins.is_some(),
@@ -560,6 +564,7 @@ impl AskSetup<'_> {
             files: self.asked.files,
             declared: self.declared,
             specialist: self.specialist,
+            are_refs_typed: self.are_refs_typed,
             instead,
             ..AskResult::of(self.opened, &self.model, turn)
         })
@@ -615,7 +620,8 @@ impl AskResult {
             .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
         let referred = &turn.referred;
         let fault = referred.resolved().err();
-        let carried = warnings::carried(store, &turn.context, referred.parent());
+        let carried =
+            warnings::carried(store, &turn.context, (referred.thread(), referred.parent()));
         AskResult {
             id,
             place: QuestionPlace::of(store, referred.thread()).ok(),
@@ -628,6 +634,7 @@ impl AskResult {
             turn,
             files: Vec::new(),
             declared: DeclaredContext::default(),
+            are_refs_typed: false,
             replayed: model.source(),
             window: model.window(),
             over_a_wire: model.is_over_a_wire(),

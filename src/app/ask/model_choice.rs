@@ -18,7 +18,7 @@ use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
-use crate::os::shell_word;
+use crate::os::{shell_word, why_unread};
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
@@ -103,7 +103,8 @@ fn shape(text: &str) -> Result<Shape, OpenHomeError> {
     };
     let schema = std::fs::read_to_string(text).map_err(|e| {
         fault(format!(
-            "say json, or the file of a JSON Schema; {text}: {e}"
+            "{text}: {}; say json, or the file of a JSON Schema",
+            why_unread(&e)
         ))
     })?;
     Shape::schema(&schema).map_err(|e| fault(format!("{text}: {e}")))

@@ -18,6 +18,7 @@ use crate::store::{DriftRow, DriftState, ExchangeRow, ExchangeRows, ReadStore, S
 use uuid::Uuid;
 
 use crate::app::find;
+use crate::app::look::drift::thread_of;
 use crate::ask::stored_text::kernel_of;
 
 /// What the id of a warning begins with, where it stands in a context.
@@ -112,18 +113,20 @@ pub struct CarriedWarning {
     pub sentence: String,
 }
 
-/// The open warnings among what a model was shown of which the turn before it told nothing yet: each
-/// sentence once, for as long as the event that it was told of is open.
+/// The open warnings of this conversation among what a model was shown of which the turn before it
+/// told nothing yet: each sentence once, for as long as the event that it was told of is open.
 pub fn carried(
     store: &ReadStore,
     shown: &[ArtifactRef],
-    parent: Option<Uuid>,
+    (thread, parent): (Uuid, Option<Uuid>),
 ) -> Result<Vec<CarriedWarning>, StoreError> {
     let state = |id: &str| {
         let state = id.starts_with(WARNING).then(|| find::drift(store, id));
-        state
-            .and_then(Result::ok)
-            .filter(|state| state.closed.is_none())
+        let state = state.and_then(Result::ok);
+        state.filter(|state| {
+            let is_here = thread_of(store, state).is_ok_and(|of| of == Some(thread));
+            is_here && state.closed.is_none()
+        })
     };
     let warning = |state: DriftState| CarriedWarning {
         id: short_name(&state.id()),

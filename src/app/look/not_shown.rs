@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::ask::refer::{CHANGED, ChangedEvent};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::ExclusionReason;
+use crate::record::attached::file_names;
 use crate::record::context::event::{EventKind, ThreadEvent};
 use crate::record::context::spec::{RuleEffect, Transformation};
 use crate::store::ReadStore;
@@ -30,6 +31,8 @@ pub struct UnshownReference {
     pub rule: String,
     /// The same for a person.
     pub why: &'static str,
+    /// Names of the files behind it, which are not shown with it: attached again they are.
+    pub files: Vec<String>,
     /// Whether it is of the turn right before.
     is_newest: bool,
 }
@@ -57,6 +60,7 @@ pub fn not_shown(store: &ReadStore, context: &TurnContext) -> Vec<UnshownReferen
     let mut all = unshown(context);
     for one in &mut all {
         one.exchange = event_name(store, context, &one.ref_id);
+        one.files = files_behind(store, context, one);
     }
     all
 }
@@ -73,6 +77,7 @@ pub fn changed(store: &ReadStore, events: &[ChangedEvent]) -> Vec<UnshownReferen
         },
         rule: CHANGED.to_owned(),
         why: why(CHANGED),
+        files: Vec::new(),
         // Whoever asks has to hear of it each time.
         is_newest: true,
     };
@@ -86,11 +91,28 @@ fn event_name(store: &ReadStore, context: &TurnContext, id: &str) -> Option<Stri
     find::short_id_of(store, turn).ok().flatten()
 }
 
+/// Names of the files that somebody put behind a question which is too much, or not fit, to be shown
+/// again.
+fn files_behind(store: &ReadStore, context: &TurnContext, one: &UnshownReference) -> Vec<String> {
+    let again = [
+        ExclusionReason::EvidenceBlob,
+        ExclusionReason::RingCapTokens,
+    ];
+    let is_again = again.iter().any(|kept| kept.code() == one.rule);
+    let place = event(context, &one.ref_id).filter(|_| is_again && one.what == QUESTION);
+    let id = place.and_then(|event| event.place().id.parse().ok());
+    // As above.
+    let turn = id.and_then(|id| store.turn(id).ok().flatten());
+    let text = turn.and_then(|turn| turn.content);
+    text.as_deref().map(file_names).unwrap_or_default()
+}
+
 /// The same without what they are called.
 fn unshown(context: &TurnContext) -> Vec<UnshownReference> {
     let unshown = |made: &Transformation| UnshownReference {
         ref_id: made.ref_id.clone(),
         exchange: None,
+        files: Vec::new(),
         what: what(context, &made.ref_id),
         rule: made.rule.clone(),
         why: why(&made.rule),
@@ -147,6 +169,10 @@ fn why(rule: &str) -> &'static str {
         }
         rule if rule == ExclusionReason::RingCapTokens.code() => {
             "the kernel's rings.refs.tokens leave no room for it beside newer ones"
+        }
+        rule if rule == ExclusionReason::EvidenceBlob.code() => {
+            "logs, lists of settings, long documents and encoded data are shown once; to ask about it again, \
+             give it again"
         }
         CHANGED => CHANGED_WORDS,
         rule => kept_out(rule).unwrap_or("context.json keeps answers out of prompts"),

@@ -60,7 +60,7 @@ fn of_session(start: &SessionDoc, close: Option<&Close>, records: &[&Record]) ->
     vec![
         format!("when each was asked and answered, its number, the model {model}"),
         format!(
-            "words of your settings: {}, {}, {}, level {}",
+            "words of your settings: role {}, {}, {}, level {}",
             beginning(&start.host_role, WORD),
             beginning(&start.branch, WORD),
             beginning(&start.phase, WORD),

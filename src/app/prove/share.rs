@@ -47,6 +47,11 @@ pub struct SharedTurn {
 
 /// So many questions are looked at that came behind the one that is shared.
 const PASSED_OVER: u32 = 8;
+/// So many answers are looked at for one that can be shared, where nobody named one.
+const LOOKED_AT: usize = 256;
+
+/// What is said where there is nothing on record.
+const NOTHING_ASKED: &str = "nothing was asked yet: gently ask \"…\"";
 
 /// What would be shared: turns of one session.
 pub struct ShareSelection {
@@ -93,12 +98,14 @@ impl MeantTurns {
     /// Those that an id means: `last`, an exchange, a session, a conversation; without one the
     /// newest answer.
     fn of(
-        store: &ReadStore,
+        opened: &OpenHome,
         id: Option<&str>,
         session: Option<&str>,
+        withheld: bool,
     ) -> Result<MeantTurns, OpenTextsError> {
+        let store = &opened.store;
         let Some(id) = id else {
-            return MeantTurns::newest(store);
+            return MeantTurns::newest(opened, withheld);
         };
         if let Some(session) = session {
             let thread = find::conversation::conversation(store, id, None)?.thread;
@@ -143,28 +150,48 @@ impl MeantTurns {
                     unanswered(&row)
                 ))
             }
-            _ => MeantTurns::newest(store),
+            Some(row) => MeantTurns::one(store, row, Vec::new()),
+            None => because(NOTHING_ASKED),
         }
     }
 
-    /// The newest exchange that has an answer.
-    fn newest(store: &ReadStore) -> Result<MeantTurns, OpenTextsError> {
-        let Some(row) = store.newest_answered()? else {
+    /// The newest exchange that has an answer, and can be shared; where none can, the newest answer.
+    fn newest(opened: &OpenHome, withheld: bool) -> Result<MeantTurns, OpenTextsError> {
+        let store = &opened.store;
+        let Some(newest) = store.newest_answered()? else {
             return because(match store.newest_exchange()? {
-                None => "nothing was asked yet: gently ask \"…\"".to_owned(),
+                None => NOTHING_ASKED.to_owned(),
                 Some(asked) => format!(
                     "no question has an answer yet; to share one without it: gently share {}",
                     find::short_id_of_row(store, &asked)?
                 ),
             });
         };
-        let behind = store.exchanges_behind(row.prompt_line, PASSED_OVER)?;
-        let sentence = |behind: &ExchangeRow| {
-            let id = find::short_id_of_row(store, behind)?;
-            Ok(format!("{id}: {}", unanswered(behind)))
-        };
-        let passed_over: Result<_, StoreError> = behind.iter().map(sentence).collect();
-        MeantTurns::one(store, row, passed_over?)
+        let mut next = Some(newest.clone());
+        let mut chosen = None;
+        for _ in 0..LOOKED_AT {
+            let Some(row) = next.take() else { break };
+            if shared(opened, row.clone(), withheld)?.is_ok() {
+                chosen = Some(row);
+                break;
+            }
+            next = store.answered_before(row.prompt_line)?;
+        }
+        let row = chosen.unwrap_or(newest);
+        let mut passed_over = Vec::new();
+        for behind in store.exchanges_behind(row.prompt_line, PASSED_OVER)? {
+            let id = find::short_id_of_row(store, &behind)?;
+            let why = match behind.is_answered() {
+                false => unanswered(&behind),
+                // One that could be shared by now was asked meanwhile.
+                true => match shared(opened, behind, withheld)? {
+                    Err(why) => why,
+                    Ok(_) => continue,
+                },
+            };
+            passed_over.push(format!("{id}: {why}"));
+        }
+        MeantTurns::one(store, row, passed_over)
     }
 
     /// All of a session, or what one session has of a conversation; of what is neither, what a person
@@ -256,7 +283,7 @@ pub fn select(
         rows,
         whole,
         passed_over,
-    } = MeantTurns::of(store, id, of_session)?;
+    } = MeantTurns::of(opened, id, of_session, withheld)?;
     let elsewhere = match &whole {
         SharedWhole::Exchange => Vec::new(),
         whole => elsewhere(store, &session, &rows, whole)?,

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::govern::kernel::Kernel;
 use crate::govern::kernel_diff::{KernelChange, changes};
 use crate::home::{Home, HomeError};
+use crate::os::why_unread;
 use crate::record::hash::Hash32;
 use crate::recorder::{SessionClose, SyncPolicy};
 use crate::session;
@@ -63,7 +64,7 @@ pub fn current_kernel(home: &Home) -> Result<Kernel, HomeError> {
 pub fn read(file: &Path) -> Result<Kernel, KernelFileError> {
     let place = file.display();
     let text = std::fs::read_to_string(file)
-        .map_err(|e| KernelFileError::Unreadable(format!("cannot read {place}: {e}")))?;
+        .map_err(|e| KernelFileError::Unreadable(format!("{place}: {}", why_unread(&e))))?;
     Kernel::from_toml(&text).map_err(|e| KernelFileError::Invalid(format!("{place}: {e}")))
 }
 

@@ -21,6 +21,7 @@ use crate::os::shell_word;
 use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
+use super::screen::quiet;
 use super::set_up::init;
 use super::{Notices, could_not, program, say};
 use receipt::ReceiptFile;
@@ -33,17 +34,21 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks one question and prints what came of it.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if let Some(why) = file_among_words(&args) {
+        return Ok(could_not(&why, json));
+    }
     let files = args.files.iter().map(|path| Attachment::read(path));
-    let files: Vec<Attachment> = match files.collect() {
+    let mut files: Vec<Attachment> = match files.collect() {
         Ok(files) => files,
         Err(why) => return Ok(could_not(&why, json)),
     };
     let behind = word_behind_continue(std::env::args_os());
     let behind = behind.filter(|_| args.place.goes_on && args.words.len() > 1);
-    let text = match question(&args.words, !files.is_empty()) {
-        Ok(text) => text,
+    let (text, piped) = match question(&args.words, !files.is_empty()) {
+        Ok(asked) => asked,
         Err(why) => return Ok(could_not(&why, json)),
     };
+    files.splice(..0, piped.map(Attachment::piped));
     let place = args.receipt.as_deref().map(ReceiptFile::reserve);
     let place = match place.transpose() {
         Ok(place) => place,
@@ -91,6 +96,25 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     done
 }
 
+/// Why nothing is asked where the first of several words names a file: somebody meant `-f`.
+fn file_among_words(args: &AskArgs) -> Option<String> {
+    let [word, _, ..] = args.words.as_slice() else {
+        return None;
+    };
+    let path = Path::new(word);
+    if !word.contains(['.', '/']) || !path.is_file() {
+        return None;
+    }
+    let goes_on = if args.place.goes_on { " -c" } else { "" };
+    let (program, file) = (program(), shell_word(path));
+    Some(format!(
+        "nothing was asked: {} is a file, and stands where the question begins. To ask about what is in it: \
+         {program} ask{goes_on} -f {file} \"…\"; to ask these words as they are, put all of them in one pair of \
+         quotation marks",
+        quiet(word)
+    ))
+}
+
 /// The word that stands right behind `-c`, if one does: clap takes it for the question's first.
 fn word_behind_continue(arguments: impl Iterator<Item = OsString>) -> Option<String> {
     let mut behind = arguments.skip_while(|argument| argument != "-c" && argument != "--continue");
@@ -126,26 +150,27 @@ async fn answer(
     Ok(report.code)
 }
 
-/// The prompt from arguments, standard input, or both.
-fn question(words: &[String], with_files: bool) -> Result<String, String> {
+/// The question, from arguments or standard input, and what was piped in behind one that was typed:
+/// a text like those of files, and no words of the person.
+fn question(words: &[String], with_files: bool) -> Result<(String, Option<String>), String> {
     let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
-    let mut text = words.join(" ");
+    let text = words.join(" ");
     if std::io::stdin().is_terminal() {
         return if words.is_empty() && !with_files {
             Err(nothing())
         } else {
-            Ok(text)
+            Ok((text, None))
         };
     }
     let piped = plain_text(piped()?, "standard input")?;
     if words.is_empty() && piped.is_empty() && !with_files {
         return Err(nothing());
     }
-    if !words.is_empty() && !piped.is_empty() {
-        text.push_str("\n\n");
-    }
-    text.push_str(&piped);
-    Ok(text)
+    Ok(match (words.is_empty(), piped.is_empty()) {
+        (true, _) => (piped, None),
+        (false, true) => (text, None),
+        (false, false) => (text, Some(piped)),
+    })
 }
 
 /// What somebody piped in, as the text of a question; `place` is what a refusal names.

@@ -12,6 +12,7 @@ use crate::ask::sight_sent::tools_named;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
@@ -23,7 +24,7 @@ use super::receipt::{ReceiptFile, TurnReceipt};
 use crate::cli::look::action;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::tree_heads;
-use crate::cli::remember::context;
+use crate::cli::remember::context::{self, LossesTold};
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
 use crate::cli::screen::{mark, quiet};
@@ -178,14 +179,25 @@ impl TurnScreen<'_> {
         }
     }
 
+    /// Where the question came in.
+    fn door(&self) -> QuestionDoor {
+        match self.names_place {
+            true => QuestionDoor::Ask,
+            false => QuestionDoor::Chat,
+        }
+    }
+
     /// What a person should know of a turn, behind the line that says what became of it: what was
     /// taken out of the question, and what of memory was left out.
     fn tell_of_prompt(&self, asked: &AskResult) {
         let removed = asked.removed.iter();
         removed.for_each(|one| say(&one.sentence()));
         if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
-            let all = self.verbose || asked.declared.names_turns();
-            let lost = context::beside_room(&asked.not_shown, all);
+            let told = LossesTold {
+                all: self.verbose || asked.declared.names_turns(),
+                files: asked.are_refs_typed,
+            };
+            let lost = context::beside_room(&asked.not_shown, told, self.door());
             lost.iter().for_each(|line| say(line));
         }
     }
@@ -254,7 +266,7 @@ impl TurnScreen<'_> {
                 asked.id
             ));
         }
-        carried(asked);
+        carried(asked, self.door());
         let context = &asked.turn.context;
         disclosed(context).iter().for_each(|line| say(line));
         sent_sight(asked).iter().for_each(|line| say(line));
@@ -277,7 +289,7 @@ impl TurnScreen<'_> {
         let why = format!("no answer: {}", reason_words(&failure.reason));
         say(&not_answered(asked, &why));
         self.tell_of_prompt(asked);
-        carried(asked);
+        carried(asked, self.door());
         sent_sight(asked).iter().for_each(|line| say(line));
     }
 }
@@ -292,11 +304,14 @@ fn warn(asked: &AskResult) {
 
 /// `told to the model with your question: An earlier answer says it did something. gently did nothing.`
 /// and how that ends.
-fn carried(asked: &AskResult) {
-    let program = program();
+fn carried(asked: &AskResult, door: QuestionDoor) {
+    let close = match door {
+        QuestionDoor::Ask => format!("{} drift", program()),
+        QuestionDoor::Chat => "/drift".to_owned(),
+    };
     for CarriedWarning { id, sentence } in asked.carried.iter().filter(|_| asked.over_a_wire) {
         say(&format!(
-            "told to the model with your question: {sentence} To end that: {program} drift close {id}"
+            "told to the model with your question: {sentence} To end that: {close} close {id}"
         ));
     }
 }

@@ -337,10 +337,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "drift close",
-        &[(
-            "gently drift close 42 --reason \"a joke\"",
-            "it is dealt with",
-        )],
+        &[
+            (
+                "gently drift close 42 --reason \"a joke\"",
+                "it is dealt with",
+            ),
+            ("gently drift close --all", "so is all that is open"),
+            (
+                "gently drift close --conversation last",
+                "so is what is open of the newest conversation",
+            ),
+        ],
     ),
     (
         "drift test",
@@ -1154,7 +1161,6 @@ pub fn of(path: &str) -> &'static [Example] {
 }
 
 /// The words of all commands that have examples, each once.
-#[cfg(test)]
 pub fn paths() -> impl Iterator<Item = &'static str> {
     EXAMPLES.iter().map(|(words, _)| *words)
 }

@@ -299,7 +299,9 @@ fn listed_lines(listed: &ListedConversation) -> String {
     let at = listed.last_at.map(minute).unwrap_or_default();
     let head = format!("{}  {at:16}  {:>3} asked", listed.short, listed.row.turns);
     let mut beside: Vec<String> = Vec::new();
-    if listed.row.state == ConversationState::Archived {
+    if listed.is_deleted {
+        beside.push("deleted".to_owned());
+    } else if listed.row.state == ConversationState::Archived {
         beside.push("archived".to_owned());
     }
     beside.extend(listed.project.as_ref().map(|project| project.called()));
@@ -517,9 +519,9 @@ async fn erase_all(
     let text = || {
         let short = &result.conversation.short;
         let mut lines = vec![match result.erased.exchanges.len() {
-            0 => format!("deleted {short}: it is archived"),
+            0 => format!("deleted {short}: it is off the list"),
             n => format!(
-                "deleted {short}: {} erased, and it is archived",
+                "deleted {short}: {} erased, and it is off the list",
                 counted(n, "question")
             ),
         }];

@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::drift::trial::{judge_line, kernel};
 use crate::app::look::drift::{
-    ACK, CLOSE, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show, state,
+    ACK, CLOSE, DriftChoice, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show,
+    state,
 };
 use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
@@ -18,7 +19,7 @@ use crate::view::look::drift::{
 };
 
 use crate::cli::screen::quiet;
-use crate::cli::{FINE, could_not, present, print_view, program, say};
+use crate::cli::{FINE, NEGATIVE, could_not, present, print_view, program, say};
 
 /// Events of one list, unless another number is asked for.
 const USUAL: u32 = 1000;
@@ -63,11 +64,27 @@ pub enum DriftCommand {
 #[derive(Debug, Args)]
 pub struct DriftStatement {
     /// drift-42, 42, or the first digits of an id
-    #[arg(required = true)]
+    #[arg(required_unless_present_any = ["all", "conversation"])]
     pub events: Vec<String>,
+    /// All that are open
+    #[arg(long, conflicts_with_all = ["events", "conversation"])]
+    pub all: bool,
+    /// All of this conversation that are open: the first digits of its id, its title, or last
+    #[arg(long, value_name = "ID", conflicts_with = "events")]
+    pub conversation: Option<String>,
     /// Why; on record, secrets removed
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+}
+
+impl DriftStatement {
+    fn choice(&self) -> DriftChoice {
+        match &self.conversation {
+            Some(text) => DriftChoice::Of(text.clone()),
+            None if self.all => DriftChoice::All,
+            None => DriftChoice::These(self.events.clone()),
+        }
+    }
 }
 
 /// Runs the command.
@@ -182,7 +199,8 @@ async fn put(
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
-    let done = state(&opened, &stated.events, stated.reason.as_deref(), step).await?;
+    let done = state(&opened, &stated.choice(), stated.reason.as_deref(), step).await?;
+    let is_none = done.is_empty();
     let view = DriftTransitionView {
         state: step.word,
         drift: done,
@@ -198,8 +216,17 @@ async fn put(
             _ => format!("{id} is {}\n", step.called),
         }
     };
-    let text = || view.drift.iter().map(line).collect();
-    Ok(present(json, || &view, text))
+    let text = || {
+        if is_none {
+            let there = stated.conversation.as_ref().map_or("", |_| " there");
+            say(&format!(
+                "no warning of an answer is open{there}: nothing was recorded"
+            ));
+        }
+        view.drift.iter().map(line).collect()
+    };
+    let code = present(json, || &view, text);
+    Ok(if is_none { code.max(NEGATIVE) } else { code })
 }
 
 /// Judges standard input line by line; the first line that can't be read ends it.

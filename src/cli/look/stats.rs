@@ -184,12 +184,14 @@ fn days(days: &[StatsDay]) -> String {
         return String::new();
     };
     let most = values.iter().flatten().max().copied().unwrap_or(0);
+    let most = counted(most, "question");
+    let told = match first.day == last.day {
+        true => format!("{}, {most} that day", first.day),
+        false => format!("{} to {}, at most {most} a day", first.day, last.day),
+    };
     format!(
-        "    by days   {}\n              {} to {}, at most {} a day\n",
-        sparkline(&values),
-        first.day,
-        last.day,
-        counted(most, "question")
+        "    by days   {}\n              {told}\n",
+        sparkline(&values)
     )
 }
 

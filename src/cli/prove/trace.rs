@@ -4,6 +4,8 @@
 //! Exit codes of `verify`: 0 no answer is *no*, and of each trace one is *yes*; 1 one is *no*; 2 the file
 //! holds no trace, could not be read, or has a trace of which nothing could be checked. Of `export`: 1 where no consent covers the texts.
 
+mod value_text;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -249,21 +251,20 @@ fn shown_text(shown: &ShownTrace) -> String {
         for (field, place) in places {
             let path = place.path();
             let name = path.split_once('.').map_or(path.as_str(), |(_, name)| name);
-            let value = match field.find(shown.request.profile, trace) {
-                Some(value) => {
-                    let mut out = Vec::new();
-                    value.write(&mut out);
-                    quiet(&String::from_utf8_lossy(&out))
-                }
+            match field.find(shown.request.profile, trace) {
+                Some(value) => match value_text::inline(value) {
+                    Some(value) => lines.push_str(&format!("    {name:33} {value}\n")),
+                    None => {
+                        lines.push_str(&format!("    {name}\n"));
+                        value_text::put(&mut lines, value, 8);
+                    }
+                },
                 None => {
                     let absence = shown.built.absent.get(&path);
-                    format!(
-                        "absent: {}",
-                        absence.map_or("", |absence| absence_words(*absence))
-                    )
+                    let words = absence.map_or("", |absence| absence_words(*absence));
+                    lines.push_str(&format!("    {name:33} absent: {words}\n"));
                 }
-            };
-            lines.push_str(&format!("    {name:33} {value}\n"));
+            }
         }
         if !lines.is_empty() {
             let (event, kind) = (step.event_type(), step.component_type());

@@ -10,6 +10,7 @@ use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
 use super::reply_lines::{Markup, without_tabs};
+use crate::cli::help::examples::paths;
 
 /// A terminal that says less can't be read anyhow.
 pub const NARROWEST: usize = 20;
@@ -168,14 +169,46 @@ fn command<'a>(text: &'a str, before: &str) -> Option<&'a str> {
         let (_, behind) = text.split_at(end);
         return Some(with_spaces(text, end + first_word(behind).trim_end().len()));
     }
-    if !before.ends_with(':') || !is_program(first_word(text).trim_end()) {
+    if !is_program(first_word(text).trim_end()) {
         return None;
+    }
+    if !before.ends_with(':') {
+        return in_a_sentence(text);
     }
     let ends = ["; ", ", ", ": ", " ("].iter().filter_map(|end| {
         // The mark belongs to what stands before it.
         Some(text.find(end)? + end.trim_end_matches(['(', ' ']).trim_start().len())
     });
     Some(with_spaces(text, ends.min().unwrap_or(text.len())))
+}
+
+/// The command of ours that a text begins with, in the middle of a sentence: as far as its words are a
+/// command's, and what stands behind them can only be typed.
+fn in_a_sentence(text: &str) -> Option<&str> {
+    let program = first_word(text);
+    let (_, behind) = text.split_at(program.len());
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-');
+    let known = paths().filter(|path| !path.is_empty());
+    let known = known.filter(|path| behind.strip_prefix(path).is_some_and(ends));
+    let mut end = program.len() + known.map(str::len).max()?;
+    loop {
+        let rest = text.get(end..)?;
+        let next = rest.strip_prefix(' ').map(first_word).map(str::trim_end);
+        let Some(next) = next.filter(|next| is_typed(next)) else {
+            let sign = rest.len() - rest.trim_start_matches(['.', ',', ';', ')', '?']).len();
+            return Some(with_spaces(text, end + sign));
+        };
+        end += 1 + next.trim_end_matches(['.', ',', ';', ')', '?']).len();
+    }
+}
+
+/// Whether a word behind a command belongs to it: an option, a name in capitals, something quoted.
+fn is_typed(word: &str) -> bool {
+    let is_capital = |c: char| c.is_uppercase() || matches!(c, '-' | '_' | '.' | '…');
+    let plain = word.trim_end_matches(['.', ',', ';', ')', '?']);
+    let is_name = plain.len() > 1 && plain.chars().all(is_capital);
+    let is_option = plain.len() > 1 && plain.starts_with('-');
+    is_option || is_name || plain.len() > 1 && plain.starts_with('"') && plain.ends_with('"')
 }
 
 fn is_program(word: &str) -> bool {
@@ -205,6 +238,17 @@ mod tests {
                 20,
                 "    in from the margin\n",
                 "    in from the\n      margin\n",
+            ),
+            // In a sentence, too.
+            (
+                40,
+                "what differs is told by gently audit verify -v, and by nothing else",
+                "what differs is told by\n  gently audit verify -v, and by nothing\n  else",
+            ),
+            (
+                40,
+                "it does so slowly and gently show the way to it",
+                "it does so slowly and gently show the\n  way to it",
             ),
             // What stands far in gets half of the room.
             (

@@ -594,3 +594,29 @@ fn many_findings_and_open_brackets_stay_linear() {
         let _ = redact(&text);
     }
 }
+
+/// Code that looks for the word says nothing of a password; a sentence with the same words does.
+#[test]
+fn a_word_that_code_looks_for_calls_nothing() {
+    for text in [
+        "if 'password' in ql or 'login' in ql: a=\"Please use the form.\"",
+        "    elif \"password\" not in q.lower() and x: a = \"See the wiki for it\"",
+        "if 'password' in t and 'reset' in t: return \"Please ask\"",
+        "x = 1 if 'password' in ql else 2; a=\"Please use\"",
+    ] {
+        assert_eq!(redact(text).clean.as_str(), text);
+    }
+    for text in [
+        "if you want the 'password' in short: Blue4Fox-77",
+        "if the 'password' is wrong: use Blue4Fox-77",
+        "if 'password' in ql: password = \"Blue4Fox-77\"",
+        "if 'password' in the vault fails, the password is Blue4Fox-77",
+    ] {
+        let clean = redact(text).clean;
+        assert!(
+            !clean.as_str().contains("Blue4Fox-77"),
+            "{}",
+            clean.as_str()
+        );
+    }
+}

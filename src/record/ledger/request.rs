@@ -160,15 +160,22 @@ impl RequestDoc {
             .spoken
             .iter()
             .filter(|one| !one.text.trim().is_empty());
-        for (at, spoken) in said.enumerate() {
+        // Questions that stand there without an answer so far: two may have been asked at once.
+        let mut open: usize = 0;
+        for spoken in said {
             let role = match spoken.by_user {
                 true => ChatRole::User,
                 false => ChatRole::Assistant,
             };
-            // Servers want a conversation to begin with a user.
-            if at == 0 && role == ChatRole::Assistant {
+            // Servers want a conversation to begin with a user, and two answers would be one.
+            let last = doc.messages.last().map(|message| message.role);
+            if role == ChatRole::Assistant && last != Some(ChatRole::User) && open == 0 {
                 doc.say(ChatRole::User, RequestPart::Text(NOT_SHOWN.to_owned()));
             }
+            open = match spoken.by_user {
+                true => open + 1,
+                false => open.saturating_sub(1),
+            };
             doc.say(role, RequestPart::Turn(spoken.turn));
         }
         for part in asked(texts, &[RequestPart::Question], params) {
@@ -242,6 +249,26 @@ impl RequestDoc {
             tools: self.tools.clone(),
             images: Vec::new(),
         })
+    }
+
+    /// The same request as it was made before each answer had a question: answers whose questions
+    /// are not shown were one message, and only the first of them all had a stand-in.
+    pub fn with_answers_joined(&self) -> RequestDoc {
+        let mut joined = RequestDoc {
+            messages: Vec::with_capacity(self.messages.len()),
+            ..self.clone()
+        };
+        let stand_in = [RequestPart::Text(NOT_SHOWN.to_owned())];
+        for message in &self.messages {
+            let last = joined.messages.last().map(|last| last.role);
+            if last == Some(ChatRole::Assistant) && message.parts == stand_in {
+                continue;
+            }
+            for part in &message.parts {
+                joined.say(message.role, part.clone());
+            }
+        }
+        joined
     }
 
     /// Adds a part to the last message, or begins another: many servers take no two messages of one
@@ -393,6 +420,60 @@ mod tests {
     use super::*;
 
     const BUNDLE: &str = r#"{"compiled_at":"2026-01-08T00:00:02Z","constraints":[],"exclusions":[],"facts":[],"host_role":"brain","intent":[],"kernel_hash":"sha256:39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69","model_id":"m","open_items":[],"phase":"beta","session_id":"6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77","sight":{"sys_health":{"available":true,"freshness_s":0,"observed_at":"2026-01-08T00:00:00Z","unknowns":[],"values":{"mem_used_mb":1024,"uptime_s":5000}}},"tier":2}"#;
+
+    /// No two answers are one message: what stands for a question that is not shown is said each
+    /// time.
+    #[test]
+    fn each_answer_has_its_question_or_what_stands_for_it() {
+        let bundle = Bundle::parse(BUNDLE).unwrap();
+        let said = |n: u128, by_user, text| SpokenTurn {
+            turn: Uuid::from_u128(n),
+            by_user,
+            text,
+        };
+        let spoken = [
+            said(1, false, "First answer."),
+            said(2, true, "Second?"),
+            said(3, false, "Second answer."),
+            said(4, false, "Third answer."),
+        ];
+        let texts = RequestTexts {
+            kernel: SystemPrompt {
+                kernel: bundle.kernel_hash.0,
+                text: "Be brief.\n",
+            },
+            owner: None,
+            bundle: &bundle,
+            earlier: &[],
+            spoken: &spoken,
+            question: "How long?",
+            shape: None,
+            client: None,
+        };
+        let new = RequestDoc::new(&texts, "m", &Params::default());
+        let roles = |doc: &RequestDoc| {
+            let roles = doc.messages.iter().skip(1);
+            roles.map(|message| message.role).collect::<Vec<_>>()
+        };
+        let (user, assistant) = (ChatRole::User, ChatRole::Assistant);
+        let turns = [user, assistant, user, assistant, user, assistant, user];
+        assert_eq!(roles(&new), turns);
+        let messages = new.messages(&texts).unwrap();
+        let sent: Vec<&str> = messages.list().iter().map(|one| &*one.content).collect();
+        assert_eq!(
+            sent[1..6],
+            [
+                NOT_SHOWN,
+                "First answer.",
+                "Second?",
+                "Second answer.",
+                NOT_SHOWN
+            ]
+        );
+        let before = new.with_answers_joined();
+        assert_eq!(roles(&before), [user, assistant, user, assistant, user]);
+        assert_eq!(before.messages[4].parts.len(), 2);
+    }
 
     /// A request on record says by its part how its bundle was told.
     #[test]

@@ -41,6 +41,8 @@ pub struct ListedConversationView {
     pub models: Vec<String>,
     /// `open` or `archived`.
     pub state: &'static str,
+    /// Whether it was put away, and nothing of it is left: no text, and no title.
+    pub deleted: bool,
 }
 
 impl ListedConversationView {
@@ -56,6 +58,7 @@ impl ListedConversationView {
             last_at: listed.last_at.map(|at| at.to_string()),
             models: listed.models.clone(),
             state: listed.row.state.name(),
+            deleted: listed.is_deleted,
         }
     }
 }

@@ -100,6 +100,8 @@ pub struct UnshownView {
     pub reason: String,
     /// The same for a person.
     pub says: &'static str,
+    /// Names of the files behind it, which are shown again where they are attached again.
+    pub files: Vec<String>,
 }
 
 impl UnshownView {
@@ -110,6 +112,7 @@ impl UnshownView {
             what: one.what,
             reason: one.rule.clone(),
             says: one.why,
+            files: one.files.clone(),
         }
     }
 

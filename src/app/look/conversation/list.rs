@@ -13,7 +13,7 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::store::{ConversationFilter, ReadStore, StoreError};
 
-use super::title::{ConversationTitle, title_of};
+use super::title::{ConversationTitle, ERASED, TitleSource, title_of};
 
 /// The newest questions of a conversation whose models are told.
 const MODELS_OF: u32 = 1000;
@@ -48,6 +48,8 @@ pub struct ListedConversation {
     /// The models that answered in it, the one that answered last first; where none did, those that
     /// were asked.
     pub models: Vec<String>,
+    /// Whether it was put away, and nothing of it is left: no text, and no title.
+    pub is_deleted: bool,
 }
 
 /// A page of the list.
@@ -128,14 +130,37 @@ pub fn listed(store: &ReadStore, row: ConversationRow) -> Result<ListedConversat
         Some(id) => project::details(store, id)?,
         None => None,
     };
+    let title = title_of(store, &row)?;
     Ok(ListedConversation {
         short: short_thread(store, row.thread)?,
-        title: title_of(store, &row)?,
+        is_deleted: is_deleted(store, &row, &title)?,
+        title,
         last_at: line(store, row.last_line)?.map(|line| line.time),
         models: answering(store.models_of(row.thread, MODELS_OF)?),
         project,
         row,
     })
+}
+
+/// Whether a conversation was put away with all its texts erased.
+fn is_deleted(
+    store: &ReadStore,
+    row: &ConversationRow,
+    title: &ConversationTitle,
+) -> Result<bool, StoreError> {
+    let is_gone = title.source == TitleSource::Gone(ERASED);
+    if row.state != ConversationState::Archived || !is_gone {
+        return Ok(false);
+    }
+    for exchange in store.exchanges_in(row.thread)? {
+        if store
+            .exchange(exchange)?
+            .is_some_and(|row| row.salt.is_some())
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Those of the models that answered; all where none did.

@@ -15,7 +15,7 @@ use crate::store::{ReadStore, SessionRow, StoreError};
 
 use super::change::put_into;
 use super::conversation;
-use super::list::row_of;
+use super::list::{listed, row_of};
 use super::title::{ConversationTitle, TitleSource, title_of};
 
 /// Among which conversations one is looked for.
@@ -53,12 +53,17 @@ pub fn named(
 /// That a conversation was put away, for whoever asks in it all the same.
 pub fn is_archived(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
     let row = store.conversation(thread)?;
-    if row.is_none_or(|row| row.state == ConversationState::Open) {
+    let Some(row) = row.filter(|row| row.state != ConversationState::Open) else {
         return Ok(None);
-    }
-    let short = short_thread(store, thread)?;
+    };
+    let listed = listed(store, row)?;
+    let short = &listed.short;
+    let is = match listed.is_deleted {
+        true => "was deleted",
+        false => "is archived",
+    };
     Ok(Some(format!(
-        "conversation {short} is archived, and goes on; to list it again: gently conversation restore {short}"
+        "conversation {short} {is}, and goes on; to list it again: gently conversation restore {short}"
     )))
 }
 
@@ -78,9 +83,11 @@ pub fn begins_anew(
     };
     let called = QuestionPlace::of(&opened.store, thread)?.called();
     if row.state == ConversationState::Archived {
-        return Ok(Some(format!(
-            "New conversation: {called}, the last one, is archived."
-        )));
+        let is_deleted = listed(&opened.store, row)?.is_deleted;
+        return Ok(Some(match is_deleted {
+            true => "New conversation: the last one was deleted.".to_owned(),
+            false => format!("New conversation: {called}, the last one, is archived."),
+        }));
     }
     let in_use = project.filter(|project| row.project.as_deref() != Some(project.row.id.as_str()));
     Ok(in_use.map(|project| {

@@ -46,7 +46,7 @@ pub struct ConversationTitle {
 }
 
 /// A text that somebody destroyed.
-const ERASED: &str = "erased";
+pub(super) const ERASED: &str = "erased";
 /// One that this home never kept.
 const NOT_KEPT: &str = "not kept";
 

@@ -4,6 +4,7 @@ mod bundle;
 pub mod trial;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::govern::sanitize::redact;
 use crate::home::Home;
@@ -11,7 +12,7 @@ use crate::keys::os_random;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
-use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow};
+use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use crate::ask::withheld::Withheld;
 use crate::record::ledger::short_name::short_name;
@@ -19,6 +20,8 @@ use crate::record::ledger::short_name::short_name;
 use crate::app::ask::warnings::{self, DriftWarning};
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::look::conversation::{self, ConversationScope};
+use crate::app::remember::project;
 
 /// A later state of a drift event: the kind of its artifact, and its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,18 +168,70 @@ pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), Ope
     Ok((details, steps))
 }
 
+/// Which events somebody has seen, or dealt with.
+#[derive(Clone, Debug)]
+pub enum DriftChoice {
+    /// These, as they were typed.
+    These(Vec<String>),
+    /// All that are open.
+    All,
+    /// All of a conversation that are open: the first digits of its id, its title, or `last`.
+    Of(String),
+}
+
+impl DriftChoice {
+    /// The events; of all, or of a conversation, those that this was not said of yet.
+    fn states(
+        &self,
+        (opened, key): (&OpenHome, Hash32),
+        step: DriftTransition,
+    ) -> Result<Vec<DriftState>, OpenHomeError> {
+        let store = &opened.store;
+        let thread = match self {
+            DriftChoice::These(events) => {
+                let states = events.iter().map(|id| find::drift(store, id));
+                return Ok(states.collect::<Result<_, _>>()?);
+            }
+            DriftChoice::All => None,
+            DriftChoice::Of(text) => {
+                let scope = ConversationScope {
+                    key: Some(key),
+                    project: project::id_in_use(store, &opened.config)?,
+                };
+                Some(conversation::named(store, Some(text), &scope)?)
+            }
+        };
+        let (states, _) = store.drift_states(true, None, u32::MAX)?;
+        let mut chosen = Vec::new();
+        for state in states.into_iter().rev() {
+            let is_new = step != ACK || state.acked.is_none();
+            let is_there = match thread {
+                None => true,
+                Some(_) => thread_of(store, &state)? == thread,
+            };
+            if is_new && is_there {
+                chosen.push(state);
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// The conversation that an event is of; none where that is not here.
+pub fn thread_of(store: &ReadStore, state: &DriftState) -> Result<Option<Uuid>, StoreError> {
+    let turn = store.thread_turn(state.event.exchange)?;
+    Ok(turn.map(|turn| turn.thread))
+}
+
 /// Says, on record, that drift events were seen or are dealt with; gives their names.
 pub async fn state(
     opened: &OpenHome,
-    events: &[String],
+    choice: &DriftChoice,
     reason: Option<&str>,
     step: DriftTransition,
 ) -> Result<Vec<String>, OpenHomeError> {
     let key = opened.authorize().await?;
-    let states = events
-        .iter()
-        .map(|id| find::drift(&opened.store, id))
-        .collect::<Result<Vec<_>, _>>()?;
+    let states = choice.states((opened, key), step)?;
     let mut done = Vec::new();
     for state in states {
         let new = artifact(&state, step, key, reason, &opened.store)?;

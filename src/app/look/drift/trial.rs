@@ -12,6 +12,7 @@ use crate::govern::reply::output::Shape;
 use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
+use crate::os::why_unread;
 use crate::record::ledger::params::ANY_JSON;
 use crate::store::Store;
 
@@ -42,7 +43,7 @@ pub struct TrialVerdict {
 pub fn kernel(file: Option<&Path>) -> Result<Kernel, String> {
     if let Some(path) = file {
         let text = std::fs::read_to_string(path)
-            .map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
+            .map_err(|e| format!("{}: {}; a kernel is wanted", path.display(), why_unread(&e)))?;
         return Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()));
     }
     let of_home = || -> Result<Option<Kernel>, OpenHomeError> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::app::sentence::{RequestField, Sentence, sentence};
 use crate::home::Home;
-use crate::os::shell_word;
+use crate::os::{shell_word, why_unread};
 use crate::record::ledger::commitment::Role;
 use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
@@ -188,7 +188,8 @@ fn check_against(
 ) -> Result<Vec<CheckedTrace>, Sentence> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
-    let bytes = bytes.map_err(|e| format!("{place}: {e}; a file of traces is wanted"))?;
+    let bytes =
+        bytes.map_err(|e| format!("{place}: {}; a file of traces is wanted", why_unread(&e)))?;
     let mut texts = texts_of(&bytes).map_err(|e| format!("{place}: {e}"))?;
     let keys = CheckKeys::of(request, own)?;
     let mut checked = Vec::new();

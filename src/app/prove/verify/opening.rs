@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::app::prove::share::page;
-use crate::os::shell_word;
+use crate::os::{shell_word, why_unread};
 use crate::record::bitcoin::block::{Header, Network};
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::ledger::opening::{MAX_FILE, OpeningFault, OpeningFile};
@@ -119,10 +119,8 @@ struct CheckInput {
 fn read(request: &CheckRequest) -> Result<CheckInput, String> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_PAGE as u64);
-    let bytes = bytes.map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => format!("there is no file {place} here"),
-        _ => format!("{place}: {e}; an opening file is wanted"),
-    })?;
+    let bytes =
+        bytes.map_err(|e| format!("{place}: {}; an opening file is wanted", why_unread(&e)))?;
     let (bytes, page) = match in_page(&bytes) {
         None => (bytes, None),
         Some(Ok((file, origin))) => (file, Some(origin)),

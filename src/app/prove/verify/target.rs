@@ -1,11 +1,10 @@
 //! Which ledger is looked at: a home, a repository or a bundle.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::app::prove::git;
 use crate::audit::{DatabaseAudit, WithDatabase};
-use crate::os::read_regular_text;
+use crate::os::{read_regular_text, why_unread};
 use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::{Paths, checkpoint_is_newest};
@@ -365,10 +364,7 @@ fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
 fn unread_signer(place: &str, error: &std::io::Error) -> TargetError {
     TargetError::Signer {
         place: place.to_owned(),
-        reason: match error.kind() {
-            ErrorKind::NotFound => "there is no such file".to_owned(),
-            _ => error.to_string(),
-        },
+        reason: why_unread(error),
     }
 }
 

@@ -45,9 +45,17 @@ pub async fn run(chat: &mut Chat) -> u8 {
         let text = match ChatLine::of(&line) {
             ChatLine::Blank => continue,
             ChatLine::Question(text) => text,
-            ChatLine::Farewell(text) if text == stood_there => text,
+            ChatLine::Farewell(text) if text == stood_there => return FINE,
             ChatLine::Farewell(text) => {
-                say("to end: /quit or Ctrl-D; Enter again asks it");
+                say("Enter again ends the chat, and so do /quit and Ctrl-D");
+                kept = text;
+                continue;
+            }
+            ChatLine::OfShell { text, .. } if text == stood_there => text,
+            ChatLine::OfShell { text, here } => {
+                say(&format!(
+                    "that is a command of the shell: {here}; Enter again asks it"
+                ));
                 kept = text;
                 continue;
             }

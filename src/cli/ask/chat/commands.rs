@@ -22,6 +22,9 @@ use super::{checking, place, written};
 /// What is said where the next question begins a conversation.
 const BEGINS: &str = "a new conversation begins with the next question";
 
+/// What is said where a command is about questions of this conversation, and there are none.
+const NOTHING_ASKED: &str = "nothing was asked in this conversation yet";
+
 /// What the chat goes on with after a command.
 pub enum AfterCommand {
     /// The next line.
@@ -76,6 +79,7 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
         ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
+        ChatCommand::CloseDrift(ids) => close_drift(chat, &ids).await,
         ChatCommand::Erase(id) => return erase(chat, &id).await,
         ChatCommand::Session => do_of_last(chat, &["session", "show", "--"]).await?,
         ChatCommand::Verify => return Ok(verify(chat.json).await),
@@ -179,6 +183,22 @@ fn search_deep(chat: &mut Chat, deep: bool) {
     });
 }
 
+/// Says that what was wrong with answers is dealt with; `all` is all of this conversation.
+async fn close_drift(chat: &Chat, ids: &[String]) {
+    let thread = chat.thread.map(|thread| thread.to_string());
+    match (ids, thread) {
+        ([all], Some(thread)) if all == "all" => {
+            do_words(chat, &["drift", "close", "--conversation", &thread]).await;
+        }
+        ([all], None) if all == "all" => say(NOTHING_ASKED),
+        (ids, _) => {
+            let ids = ids.iter().map(String::as_str);
+            let words: Vec<&str> = ["drift", "close", "--"].into_iter().chain(ids).collect();
+            do_words(chat, &words).await;
+        }
+    }
+}
+
 /// Destroys the texts of an exchange; `last` is the last one of this conversation.
 async fn erase(chat: &Chat, id: &str) -> Result<AfterCommand, OpenHomeError> {
     match id {
@@ -235,7 +255,7 @@ async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
     };
     match last {
         Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
-        None => say("nothing was asked in this conversation yet"),
+        None => say(NOTHING_ASKED),
     }
     Ok(())
 }

@@ -10,8 +10,15 @@ pub enum ChatLine {
     Blank,
     /// A question.
     Question(String),
-    /// A word by which somebody may mean to end the chat; sent again, it is a question.
+    /// A word by which somebody means to end the chat; sent again, it does.
     Farewell(String),
+    /// A command as it is typed in a shell; sent again, it is a question.
+    OfShell {
+        /// The line.
+        text: String,
+        /// How that is done from here.
+        here: String,
+    },
     /// A command.
     Command(ChatCommand),
     /// Something else that begins with a slash.
@@ -72,6 +79,8 @@ pub enum ChatCommand {
     Note(String),
     /// List what was wrong with answers.
     Drift,
+    /// Say that some of it is dealt with: these, or all of this conversation.
+    CloseDrift(Vec<String>),
     /// Erase an exchange.
     Erase(String),
     /// Show the session of the last question.
@@ -165,7 +174,11 @@ pub const COMMANDS: [CommandHelp; 24] = [
     help("correct", "TEXT", "say what is right; it counts"),
     help("fact", "TEXT", "propose a fact"),
     help("note", "TEXT", "put a note on record"),
-    help("drift", "", "what was wrong with answers"),
+    help(
+        "drift",
+        "[close ID…|all]",
+        "what was wrong with answers; close what is dealt with",
+    ),
     help(
         "erase",
         "last|ID",
@@ -175,6 +188,9 @@ pub const COMMANDS: [CommandHelp; 24] = [
     help("verify", "", "check the record"),
     help("quit", "", "end; so do /exit and Ctrl-D"),
 ];
+
+/// What a command of the shell begins with.
+const PROGRAM: &str = "gently";
 
 /// Words that end other programs.
 const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
@@ -215,7 +231,13 @@ impl ChatLine {
             return match text.trim().is_empty() {
                 true => ChatLine::Blank,
                 false if is_farewell(text) => ChatLine::Farewell(text.to_owned()),
-                false => ChatLine::Question(text.to_owned()),
+                false => match of_shell(text) {
+                    Some(here) => ChatLine::OfShell {
+                        text: text.to_owned(),
+                        here,
+                    },
+                    None => ChatLine::Question(text.to_owned()),
+                },
             };
         };
         if command.starts_with('/') {
@@ -274,7 +296,8 @@ impl ChatCommand {
             "correct" => needed().map(ChatCommand::Correct),
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),
-            "drift" => bare(ChatCommand::Drift),
+            "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
+            "drift" => closed(rest).ok_or_else(|| takes(name)),
             "erase" => needed().map(ChatCommand::Erase),
             "session" => bare(ChatCommand::Session),
             "verify" => bare(ChatCommand::Verify),
@@ -291,6 +314,24 @@ fn is_farewell(line: &str) -> bool {
     FAREWELLS.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
+/// How a command of the shell is done from a chat; none where a line is no such command.
+fn of_shell(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let name = words
+        .next()
+        .filter(|word| *word == PROGRAM)
+        .and_then(|_| words.next())?;
+    if !crate::cli::help::is_command(name) {
+        return None;
+    }
+    let here = COMMANDS.iter().find(|command| command.name == name);
+    Some(match (here, elsewhere(name)) {
+        (Some(command), _) => format!("here it is {}", format!("/{name} {}", command.takes).trim()),
+        (None, Some(how)) => how.to_owned(),
+        (None, None) => "Ctrl-D ends the chat".to_owned(),
+    })
+}
+
 /// What `/show` shows: an id, and `--full` before or behind it.
 fn shown(rest: &str) -> ChatCommand {
     let (flags, words): (Vec<&str>, Vec<&str>) =
@@ -300,6 +341,14 @@ fn shown(rest: &str) -> ChatCommand {
         id: (!id.is_empty()).then_some(id),
         full: !flags.is_empty(),
     }
+}
+
+/// `close` and what: ids, or `all`; none where it is something else.
+fn closed(rest: &str) -> Option<ChatCommand> {
+    let mut words = rest.split_whitespace().map(str::to_owned);
+    let is_close = words.next().is_some_and(|word| word == "close");
+    let ids: Vec<String> = words.collect();
+    (is_close && !ids.is_empty()).then_some(ChatCommand::CloseDrift(ids))
 }
 
 /// `last:5`, `none`, `usual`, or ids; none when nothing is said.
@@ -319,7 +368,10 @@ fn shown_turns(rest: &str) -> Option<ShownTurns> {
 fn takes(name: &str) -> String {
     let found = COMMANDS.iter().find(|command| command.name == name);
     let what = found.map_or("something", |command| command.takes);
-    format!("/{name} takes something behind it: /{name} {what}")
+    match what.starts_with('[') {
+        true => format!("/{name} takes nothing else behind it: /{name} {what}"),
+        false => format!("/{name} takes something behind it: /{name} {what}"),
+    }
 }
 
 /// What was most likely meant by a line that is no command: the nearest one, the same where only what
@@ -381,6 +433,22 @@ mod tests {
             ("Bye ", ChatLine::Farewell("Bye".to_owned())),
             ("exit", ChatLine::Farewell("exit".to_owned())),
             ("exit code of what?", asked("exit code of what?")),
+            ("gently does it", asked("gently does it")),
+            ("gently", asked("gently")),
+            (
+                "gently search \"a b\"",
+                ChatLine::OfShell {
+                    text: "gently search \"a b\"".to_owned(),
+                    here: "here it is /search WORDS".to_owned(),
+                },
+            ),
+            (
+                "gently audit verify",
+                ChatLine::OfShell {
+                    text: "gently audit verify".to_owned(),
+                    here: "Ctrl-D ends the chat".to_owned(),
+                },
+            ),
             ("/show", show(None, false)),
             ("/show --full", show(None, true)),
             ("/show 81bb5b35/1 --full", show(Some("81bb5b35/1"), true)),
@@ -426,7 +494,8 @@ mod tests {
             ("/title", "/title TEXT"),
             ("/deep", "/deep on|off"),
             ("/deep maybe", "/deep on|off"),
-            ("/drift now", "takes nothing"),
+            ("/drift now", "/drift [close ID…|all]"),
+            ("/drift close", "/drift [close ID…|all]"),
             ("/erase", "/erase last|ID"),
             ("/delete last", "gently conversation delete"),
             ("/export x.md", "gently conversation export"),
@@ -468,6 +537,7 @@ mod tests {
             let behind = match takes {
                 "" => "",
                 "on|off" => " on",
+                "[close ID…|all]" => " close 1 2",
                 _ => " something",
             };
             let line = ChatLine::of(&format!("/{name}{behind}"));

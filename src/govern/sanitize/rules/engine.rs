@@ -454,7 +454,8 @@ impl Engine {
             let CueWord { start, end, class } = *word;
             work::count(end - start);
             cues.add(text, start, end, class);
-            if is_taken(text, end) || class.is_short() && is_ticket(text, start, end) {
+            let is_name = class.is_short() && is_ticket(text, start, end);
+            if is_name || is_taken(text, end) || is_sought(text, start, end) {
                 continue;
             }
             let kind = if class.is_password() {
@@ -537,6 +538,41 @@ fn is_taken(text: &str, end: usize) -> bool {
     let after = value.and_then(|value| value.strip_prefix(OPAQUE));
     after.is_some_and(|after| {
         after.is_empty() || after.starts_with([' ', '\n', '\r', '\t', '"', '\'', ';', '&'])
+    })
+}
+
+/// Whether code asks for the word `start..end` itself: `if 'password' in query or …`. Nothing is said
+/// there of what one is.
+fn is_sought(text: &str, start: usize, end: usize) -> bool {
+    const CONDITIONS: [&str; 5] = ["if", "elif", "while", "return", "assert"];
+    /// So many bytes of the line are looked at before it.
+    const BEFORE: usize = 200;
+    let before = text.get(boundary(text, start.saturating_sub(BEFORE))..start);
+    let (Some(before), Some(after)) = (before, text.get(end..)) else {
+        return false;
+    };
+    let quoted = ['\'', '"'].into_iter().find_map(|mark| {
+        let (before, after) = (before.strip_suffix(mark)?, after.strip_prefix(mark)?);
+        Some((before, after))
+    });
+    let Some((before, after)) = quoted else {
+        return false;
+    };
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let mut words = line.split_whitespace();
+    let (first, last) = (words.clone().next(), words.next_back());
+    let is_condition = |word: Option<&str>| word.is_some_and(|word| CONDITIONS.contains(&word));
+    let goes_on = matches!(last, Some("and" | "or" | "not"));
+    let asks = is_condition(last) || goes_on && is_condition(first);
+    let within = after
+        .strip_prefix(" in ")
+        .or_else(|| after.strip_prefix(" not in "));
+    let name_ends = |c: char| !(c.is_ascii_alphanumeric() || "_.()[]".contains(c));
+    let behind = within.map(|within| within.trim_start_matches(|c| !name_ends(c)));
+    asks && behind.is_some_and(|behind| {
+        [":", ",", " and ", " or ", " else "]
+            .iter()
+            .any(|sign| behind.starts_with(sign))
     })
 }
 
