@@ -185,7 +185,7 @@ impl MeantTurns {
                 false => unanswered(&behind),
                 // One that could be shared by now was asked meanwhile.
                 true => match shared(opened, behind, withheld)? {
-                    Err(why) => why,
+                    Err(why) => why.to_string(),
                     Ok(_) => continue,
                 },
             };
