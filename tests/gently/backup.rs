@@ -229,8 +229,17 @@ fn what_was_erased_after_the_backup_is_said_to_be_back() {
     assert_eq!(taken.code, 0, "{taken:?}");
     assert_eq!(taken.json()["erasings"], 1);
     // Which text it was, only the lost tombstone said: it is found, and erased as before.
+    let doctor = gently.run(&["doctor"], &[]);
+    assert!(
+        doctor
+            .out
+            .contains("1 erasing on record from after the backup"),
+        "{doctor:?}"
+    );
     gently.ok(&["search", "whale"]);
     gently.ok(&["erase", "last", "--yes"]);
+    let doctor = gently.run(&["doctor"], &[]);
+    assert!(!doctor.out.contains("erasing on record"), "{doctor:?}");
     gently.run(&["search", "whale"], &[]).says(1, "");
     gently.ok(&["ask", "of ships"]);
     gently.ok(&["session", "close"]);

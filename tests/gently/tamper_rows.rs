@@ -2,6 +2,7 @@
 //! each, and says it in words.
 
 use gently::record::hash::Hash32;
+use gently::store::Store;
 use rusqlite::Connection;
 
 use crate::model_server::{Behaviour, ModelServer};
@@ -263,9 +264,11 @@ fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
         .gently(&["ask", "--thread", "apart", "Of the APART disk?"])
         .exits(0);
     let shown = |is_there: bool| {
-        let told = person.gently(&["conversation", "show", "apart"]).exits(0);
-        assert!(told.out.contains("APART"), "{told:?}");
-        assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
+        for command in ["conversation", "thread"] {
+            let told = person.gently(&[command, "show", "apart"]).exits(0);
+            assert!(told.out.contains("APART"), "{told:?}");
+            assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
+        }
     };
     shown(false);
     let planted =
@@ -311,6 +314,25 @@ fn the_newest_session_and_thread_are_told_by_lines() {
          UPDATE chat_session SET rowid = 900 WHERE status = 'closed'",
     );
     assert_eq!(newest(), honest);
+    // Two that are open since the same second: the one that was opened last goes on.
+    person
+        .gently(&["session", "open", "--model", "openai/other"])
+        .exits(0);
+    edit(
+        &person,
+        "UPDATE chat_session SET started_at = (SELECT max(started_at) FROM chat_session) WHERE status = 'open'",
+    );
+    let open = || {
+        let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+        let open = store.open_sessions().unwrap();
+        open.into_iter().map(|row| row.model).collect::<Vec<_>>()
+    };
+    assert_eq!(open(), ["openai/x", "openai/other"]);
+    edit(
+        &person,
+        "UPDATE chat_session SET rowid = 901 WHERE model_id = 'openai/x' AND status = 'open'",
+    );
+    assert_eq!(open(), ["openai/x", "openai/other"]);
 }
 
 #[test]

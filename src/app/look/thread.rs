@@ -190,6 +190,19 @@ impl ThreadEntry {
     }
 }
 
+/// Whether an event is one of its exchange's.
+fn is_of(event: &EventRow, exchange: &ExchangeRow) -> bool {
+    let answer = exchange
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.turn_aurora);
+    match event.kind {
+        EventKind::Intent => event.event == exchange.turn_user,
+        EventKind::Execution => Some(event.event) == answer,
+        EventKind::Decision => true,
+    }
+}
+
 /// `allowed`, or `denied: it refers to another thread`.
 fn decision_words(exchange: &ExchangeRow) -> String {
     let outcome = exchange.outcome.as_ref();
@@ -233,8 +246,16 @@ pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeErro
         })?,
     };
     let mut rows = Vec::new();
+    // What belongs to no exchange of this thread nobody said here: a row that somebody put there.
     store.each_event(thread.thread, &mut |event| {
-        rows.push(event);
+        let turn = store.thread_turn(event.turn)?;
+        if turn.is_some_and(|turn| turn.thread == thread.thread)
+            && store
+                .exchange(event.turn)?
+                .is_some_and(|exchange| is_of(&event, &exchange))
+        {
+            rows.push(event);
+        }
         Ok(())
     })?;
     let (gate, texts) = (Withheld::of(&store), StoredTexts::of(&store)?);
