@@ -419,7 +419,10 @@ fn a_pipe_in_place_of_a_file_is_named_and_not_waited_for() {
         if place.exists() {
             fs::rename(&place, &kept).unwrap();
         }
-        let made = std::process::Command::new("mkfifo").arg(&place).status();
+        let made = std::process::Command::new("mkfifo")
+            .args(["-m", "600"])
+            .arg(&place)
+            .status();
         assert!(made.unwrap().success());
         let name = part.rsplit('/').next().unwrap();
         for args in [
@@ -491,5 +494,38 @@ fn zeros_and_a_newline_behind_the_log_are_no_line_and_can_be_cut() {
     );
     let (_, command) = mend.split_once("in the home: ").unwrap();
     typed(&person, command);
+    is_well(&person);
+}
+
+/// One home under two names is one home: whoever writes through either waits for the other.
+#[test]
+fn a_home_of_two_names_has_one_writer_at_a_time() {
+    let (mut person, _server) = home();
+    let other = person.home().with_file_name("other");
+    symlink(person.home(), &other).unwrap();
+    let place = person.home().to_str().unwrap().to_owned();
+    let mut asking = Vec::new();
+    for n in 0..3 {
+        for home in [place.as_str(), other.to_str().unwrap()] {
+            person.set("GENTLY_HOME", home);
+            let mut one = person.command(&["ask", "--new", &format!("What of the disk {n}?")]);
+            asking.push(
+                one.stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .spawn()
+                    .unwrap(),
+            );
+        }
+    }
+    for mut one in asking {
+        assert!(one.wait().unwrap().success());
+    }
+    person.set("GENTLY_HOME", &place);
+    let lines = person.log();
+    let prompts = lines
+        .iter()
+        .filter(|line| line.contains("|prompt|"))
+        .count();
+    assert_eq!(prompts, 9);
     is_well(&person);
 }

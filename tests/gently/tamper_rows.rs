@@ -330,7 +330,7 @@ fn the_newest_session_and_thread_are_told_by_lines() {
     assert_eq!(open(), ["openai/x", "openai/other"]);
     edit(
         &person,
-        "UPDATE chat_session SET rowid = 901 WHERE model_id = 'openai/x' AND status = 'open'",
+        "UPDATE chat_session SET rowid = 2000 WHERE model_id = 'openai/x' AND status = 'open'",
     );
     assert_eq!(open(), ["openai/x", "openai/other"]);
 }
@@ -1008,4 +1008,31 @@ fn what_is_erased_stays_erased_when_its_text_is_put_back() {
     assert!(findings.iter().any(is_it), "{found:#}");
     person.gently(&["erase", "last", "--yes"]).exits(0);
     person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// The line of an outcome is bound where there was no answer, too, and so is the document of one.
+#[test]
+fn the_lines_of_outcomes_without_an_answer_are_bound() {
+    let (person, _server) = crate::trace_rig::turns();
+    for outcome in ["answered", "failed", "denied"] {
+        let change = |by: &str| {
+            format!(
+                "UPDATE llm_exchange SET outcome_line = outcome_line {by} WHERE outcome = '{outcome}'"
+            )
+        };
+        let there = person.database().query_row(
+            "SELECT count(*) FROM llm_exchange WHERE outcome = ?1",
+            [outcome],
+            |row| row.get::<_, i64>(0),
+        );
+        assert_ne!(there.unwrap(), 0, "{outcome}");
+        is_found(&person, (&change("- 1"), &change("+ 1")), "database, ");
+    }
+    let sql = "CREATE TABLE kept AS SELECT * FROM ledger_file WHERE name = 'record.json';
+               UPDATE ledger_file SET content =
+                 CAST(replace(CAST(content AS TEXT), '\"refusal\":false', '\"refusal\":true') AS BLOB)
+                WHERE name = 'record.json'";
+    let back = "UPDATE ledger_file SET content = (SELECT content FROM kept k WHERE k.commit_n = ledger_file.commit_n)
+                 WHERE name = 'record.json'; DROP TABLE kept";
+    is_found(&person, (sql, back), "database, ");
 }

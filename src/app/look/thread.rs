@@ -235,12 +235,23 @@ impl ThreadDetails {
     }
 }
 
+/// The thread that a text names, or that of the conversation that it means.
+fn thread_of(store: &Store, text: &str) -> Result<ThreadRow, OpenHomeError> {
+    let unknown = match find::thread(store, text) {
+        Ok(thread) => return Ok(thread),
+        Err(unknown) => unknown,
+    };
+    let meant = find::conversation::conversation(store, text, None).ok();
+    let meant = meant.map(|meant| store.thread(meant.thread)).transpose()?;
+    Ok(meant.flatten().ok_or(unknown)?)
+}
+
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
     let thread = match id {
-        Some(id) => find::thread(&store, id)?,
+        Some(id) => thread_of(&store, id)?,
         None => store.newest_threads(1)?.pop().ok_or_else(|| {
             OpenHomeError::Refused("there is no thread yet: gently ask".to_owned())
         })?,
