@@ -175,9 +175,7 @@ fn too_long(path: &Path, head: &LedgerHead, count: u64) -> DoctorCheck {
 /// A file's last bytes; of very many nobody looks.
 fn last_bytes(path: &Path, count: u64) -> Option<Vec<u8>> {
     const MOST: u64 = 1 << 16;
-    let Some(back) = i64::try_from(count).ok().filter(|_| count <= MOST) else {
-        return None;
-    };
+    let back = i64::try_from(count).ok().filter(|_| count <= MOST)?;
     let mut end = Vec::new();
     let read = open_regular(path).and_then(|mut file| {
         file.seek(SeekFrom::End(-back))?;
