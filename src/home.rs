@@ -29,6 +29,7 @@ use crate::keys::{
     AuthKey, KeyError, Random, SIGNING_KEY, SIGNING_KEY_PUB, Signer, SigningKey, allowed_signers,
     create_dir, rotation,
 };
+use crate::os::read_own_text;
 use crate::record::bitcoin::block::Network;
 use crate::record::canon;
 use crate::record::context::config::{ContextConfig, ContextConfigFault, GENESIS_CONTEXT};
@@ -337,7 +338,7 @@ impl Home {
     /// The same of the home in a folder that may lack other parts.
     pub fn context_in(root: &Path) -> Result<ContextConfig, HomeError> {
         let path = root.join(CONTEXT);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_own_text(&path, config::MAX_FILE) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => GENESIS_CONTEXT.to_owned(),
             Err(e) => return Err(io("read", &path, &e)),

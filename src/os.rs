@@ -139,6 +139,11 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     }
 }
 
+/// [`read_regular_text`] of a file of the person's own, which may stand behind a link.
+pub fn read_own_text(path: &Path, most: u64) -> io::Result<String> {
+    read_regular_text(&path.canonicalize()?, most)
+}
+
 /// Reads a regular file that has at most so many bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;

@@ -24,10 +24,11 @@ pub mod witnesses;
 mod words;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
-use std::{fs, io};
 
+use crate::os::read_own_text;
 use crate::record::bitcoin::block::Network;
 
 pub use error::ConfigError;
@@ -198,9 +199,12 @@ impl KeySettings {
     }
 }
 
+/// No file of settings, of rules or of what a turn may refer to has more bytes.
+pub const MAX_FILE: u64 = 16 << 20;
+
 /// The text of a configuration file; none if it does not exist.
 pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
-    match fs::read_to_string(path) {
+    match read_own_text(path, MAX_FILE) {
         Ok(text) => Ok(Some(text)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::Io {

@@ -27,6 +27,14 @@ pub enum LedgerError {
         /// The library's chain of reasons.
         reason: String,
     },
+    /// Something in it is not as git makes it.
+    #[error("{} can't be used: {reason}", path.display())]
+    Strange {
+        /// Folder of the repository.
+        path: PathBuf,
+        /// What, and the next command.
+        reason: String,
+    },
     /// The repository is of another shape than a ledger's.
     #[error("{} is not a ledger: expected {expected}, found {actual}", path.display())]
     NotALedger {

@@ -8,6 +8,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Oid;
 use crate::os;
 use crate::record::limits;
 
@@ -45,7 +46,7 @@ pub(super) fn objects_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
             ));
         }
     }
-    os::open_regular(&dir.join("HEAD")).map_err(|e| format!("HEAD is {e}"))?;
+    head_of(dir)?;
     if is_there(&dir.join("shallow")) {
         return Err("it is a shallow clone, which holds the end of a history only: `git fetch --unshallow` there, or \
                     `git clone --mirror` without --depth; in a home of gently's, `gently audit rebuild`"
@@ -115,6 +116,50 @@ fn look_over(objects: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Asks what a writer opens, beside the objects, what it is, and whether there is a `HEAD` that stock
+/// git reads.
+pub(super) fn writable(dir: &Path) -> Result<(), String> {
+    head_of(dir)?;
+    for part in ["config", "packed-refs"] {
+        let path = dir.join(part);
+        match path.symlink_metadata() {
+            Ok(found) => only_file(&path, found.file_type())?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(format!("{part}: {e}")),
+        }
+    }
+    only_files_below(&dir.join("refs"))?;
+    only_files_below(&dir.join("objects/pack"))
+}
+
+fn only_files_below(folder: &Path) -> Result<(), String> {
+    for entry in listing(folder)? {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => only_files_below(&entry.path())?,
+            Ok(kind) => only_file(&entry.path(), kind)?,
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is a file `HEAD`, of a branch or a commit: without one, stock git finds no repository.
+pub fn head_of(dir: &Path) -> Result<(), String> {
+    let again = "in a home of gently's, `gently audit rebuild` makes it again";
+    let text = os::read_regular_text(&dir.join("HEAD"), limits::REF_FILE);
+    let text = text.map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => format!("there is no file HEAD; {again}"),
+        _ => format!("HEAD is {e}; {again}"),
+    })?;
+    let text = text.trim_end();
+    if text.starts_with("ref: refs/") || text.parse::<Oid>().is_ok() {
+        return Ok(());
+    }
+    Err(format!(
+        "HEAD names neither a branch nor a commit, so that git finds no repository here; {again}"
+    ))
 }
 
 /// What is in a folder; nothing when it went away, as a writer's temporary ones do.

@@ -21,6 +21,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use error::LedgerError;
+pub use folder::head_of;
 pub use notes::NoteMap;
 
 /// The only object format of a ledger (format, section 2): every host and tool reads SHA-1.

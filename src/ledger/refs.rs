@@ -14,7 +14,9 @@ use gix::refs::{FullName, Target};
 
 use super::write::{Ledger, git, io_error};
 use super::{LedgerError, OBJECT_FORMAT, Oid};
+use crate::os;
 use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+use crate::record::limits;
 
 /// How long a move waits for another program's lock; git holds a ref's for milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
@@ -34,7 +36,7 @@ impl Ledger {
     pub fn tip(&self, name: &str) -> Result<Option<Oid>, LedgerError> {
         let full = check_name(name)?;
         let path = self.ref_path(name);
-        match fs::read(&path) {
+        match os::read_regular(&path, limits::REF_FILE) {
             Ok(bytes) => strict_ref(&bytes)
                 .map(Some)
                 .ok_or_else(|| LedgerError::TornRef {

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::BString;
 use gix::objs::{self, CommitRef, Find as _, Kind};
 
+use super::folder;
 use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
 use crate::record::ledger::commit::{AUTHOR_EMAIL, AUTHOR_NAME, CommitMessage};
@@ -199,6 +200,10 @@ impl Ledger {
                 &"there is nothing at this path",
             ));
         }
+        folder::writable(path).map_err(|reason| LedgerError::Strange {
+            path: path.to_owned(),
+            reason,
+        })?;
         let repo = gix::open_opts(path, gix::open::Options::isolated().open_path_as_is(true))
             .map_err(|e| git("open the repository", path, &e))?;
         Self::over(repo)
@@ -480,10 +485,18 @@ pub(super) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> L
     }
 }
 
+/// The library's words on one line; a full disk is called one.
+fn plain(words: &str) -> String {
+    match words.contains("StorageFull") {
+        true => "there is no space left on this disk".to_owned(),
+        false => words.split_whitespace().collect::<Vec<_>>().join(" "),
+    }
+}
+
 pub(super) fn git(doing: &'static str, path: &Path, error: &dyn std::fmt::Display) -> LedgerError {
     LedgerError::Git {
         doing,
         path: path.to_owned(),
-        reason: format!("{error:#}"),
+        reason: plain(&format!("{error:#}")),
     }
 }

@@ -20,6 +20,7 @@ use super::RecorderError;
 use super::batch::failpoint::{Failpoint, FailpointWatch, pass};
 use super::comparison::{LogPosition, RefPosition};
 
+pub(super) use checkpoint::MAX_CHECKPOINT;
 use checkpoint::PlacedFile;
 pub(super) use git::files_of;
 use git::{ExpectedRefs, apply_commits};

@@ -160,6 +160,18 @@ pub fn compare_log(
     })
 }
 
+/// The first of some bytes, as an error shows them.
+fn spelled(bytes: &[u8]) -> String {
+    match bytes.iter().any(|byte| *byte != 0) || bytes.is_empty() {
+        true => bytes
+            .get(..SHOWN_BYTES)
+            .unwrap_or(bytes)
+            .escape_ascii()
+            .to_string(),
+        false => format!("{} zero bytes", bytes.len()),
+    }
+}
+
 /// `rest` follows the first `agreed` bytes of the pending lines, and is not what they go on with.
 fn compare_rest(
     expected: &ExpectedLog<'_>,
@@ -181,7 +193,7 @@ fn compare_rest(
         Some(*length)
     });
     let count = ends.take_while(|length| *length <= agreed).count();
-    let shown = || first.get(..SHOWN_BYTES).unwrap_or(first).escape_ascii();
+    let shown = || spelled(first);
     Err(Difference {
         part: EvidencePart::Log,
         is_behind: false,
@@ -226,8 +238,7 @@ impl fmt::Display for FoundLine {
         match self {
             FoundLine::Line(text) => write!(f, "'{text}'"),
             FoundLine::Torn(bytes) | FoundLine::Foreign(bytes) => {
-                let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
-                write!(f, "'{}', which is no line", shown.escape_ascii())
+                write!(f, "'{}', which is no line", spelled(bytes))
             }
         }
     }

@@ -63,11 +63,14 @@ pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
-pub use recovery::adopt::{AdoptFault, AdoptionResult, NewerCommit, NewerLedger};
+pub use recovery::adopt::{
+    ADOPT, AdoptFault, AdoptionResult, LOST_WITH_DATABASE, NewerCommit, NewerLedger,
+};
 pub use recovery::rebuild::{
-    Contradiction, MissingParts, RebuildOutcome, look as look_for_losses, rebuild,
+    Contradiction, MissingParts, RebuildOutcome, look as look_for_losses, rebuild, sign_rebuilt,
 };
 pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
+pub use recovery::unsigned::refuse as refuse_unsigned;
 pub use sync_policy::{DEFERRED_LINES, DEFERRED_SECONDS, SyncPolicy};
 pub use turn::{
     BodyTimes, JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt,

@@ -1,5 +1,7 @@
 //! Sessions, turns, exchanges, and what was found in answers.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
@@ -62,12 +64,22 @@ impl ReadStore {
         self.each_row("ORDER BY started_at, rowid", values![], each)
     }
 
-    /// Sessions whose status is open, oldest first.
+    /// Sessions whose status is open, oldest first; those of one second by the lines of the log.
     pub fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
-        self.rows(
-            "WHERE status = 'open' ORDER BY started_at, rowid",
-            values![],
-        )
+        let rest = "WHERE status = 'open' ORDER BY started_at, rowid";
+        let mut open: Vec<SessionRow> = self.rows(rest, values![])?;
+        for same in open.chunk_by_mut(|one, next| one.started_at == next.started_at) {
+            if same.len() < 2 {
+                continue;
+            }
+            let mut lines = BTreeMap::new();
+            for session in same.iter() {
+                let start = self.start_commit(session, u64::MAX >> 1)?;
+                lines.insert(session.uuid, start.map(|row| row.line));
+            }
+            same.sort_by_key(|session| lines.get(&session.uuid).copied());
+        }
+        Ok(open)
     }
 
     /// One session by its ledger id.

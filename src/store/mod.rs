@@ -38,6 +38,7 @@ mod stats;
 mod table;
 mod threads;
 mod trace_rows;
+mod unsigned;
 mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
@@ -59,6 +60,7 @@ pub use rows::{
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
+pub use unsigned::UnsignedLines;
 
 use std::path::PathBuf;
 

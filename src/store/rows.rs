@@ -70,10 +70,9 @@ row! {
 }
 
 impl LedgerHead {
-    /// Whether its signed tree head was taken away: lines are written, and each batch of them is
-    /// signed before that.
+    /// Whether its signed tree head was taken away: the transaction that adds lines signs them.
     pub fn lacks_tree_head(&self) -> bool {
-        self.checkpoint.is_none() && self.applied.lines > 0
+        self.checkpoint.is_none() && self.lines > 0
     }
 
     /// Where it says that the log ends.

@@ -3,12 +3,18 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use gently::keys::SigningKey;
+use gently::record::hash::Hash32;
+use gently::record::log::entry::{Event, Line};
+use gently::record::tree::{Frontier, note};
+use gently::store::Store;
 use rusqlite::Connection;
 
 use crate::model_server::Behaviour;
 use crate::opening::served;
-use crate::person::{Person, Ran};
+use crate::person::{Person, Ran, ran};
 use crate::tamper_rows::{edit, home};
 
 /// What `doctor` finds wrong with one part, and the command that it names.
@@ -93,9 +99,17 @@ fn a_question_whose_process_was_killed_is_told_alike_and_with_its_cure() {
         );
         assert!(!words.contains("all of it holds together"), "{told:?}");
     }
+    let (state, found, mend) = wrong(&person, "questions");
+    assert_eq!(state, "warn", "{found}");
+    assert!(found.starts_with("1 question without an answer"), "{found}");
+    assert!(mend.starts_with("gently session close"), "{mend}");
+    let doctor = person.gently(&["doctor"]).exits(0);
+    assert!(!said(&doctor).contains("All is well"), "{doctor:?}");
     person.gently(&["session", "close", "--yes"]).exits(0);
     person.gently(&["audit", "rebuild"]).exits(0);
     person.gently(&["audit", "verify"]).exits(0);
+    let doctor = person.gently(&["doctor"]).exits(0);
+    assert!(said(&doctor).contains("All is well"), "{doctor:?}");
 }
 
 /// Puts something in the way.
@@ -244,4 +258,274 @@ fn what_is_advised_for_tables_helps() {
         }
         is_well(&person);
     }
+}
+
+/// A line that nobody signed, put into the database alone, as whoever can write the file and has no key
+/// puts it there.
+fn forge_line(person: &Person, event: Event) {
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let head = store.head().unwrap();
+    drop(store);
+    let line = Line::new(head.hash, head.height, head.time, None, event);
+    let mut tree = Frontier::from_bytes(&head.frontier).unwrap();
+    tree.push(line.text().as_bytes());
+    let frontier: String = tree.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
+    let (lines, hash, text) = (head.lines, line.hash, line.text());
+    let bytes = head.bytes + text.len() as u64 + 1;
+    edit(
+        person,
+        &format!(
+            "INSERT INTO log_line (n, hash, line) VALUES ({lines}, '{hash}', '{text}');
+             UPDATE head SET lines = {lines} + 1, hash = '{hash}', bytes = {bytes}, frontier = x'{frontier}'"
+        ),
+    );
+}
+
+fn artifact() -> Event {
+    Event::Artifact {
+        kind: "note".to_owned(),
+        id: "note:000009".to_owned(),
+        hash: Hash32::digest(b"nobody said this"),
+    }
+}
+
+#[test]
+fn a_line_that_nobody_signed_is_signed_by_no_writer() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    let number = format!("log line {}", log.len() + 1);
+    let words = [number.as_str(), "(artifact, ", "nobody signed what follows"];
+    for command in [["ask", "Is it signed?"], ["audit", "rebuild"]] {
+        let refused = person.gently(&command);
+        assert_ne!(refused.code, 0, "{refused:?}");
+        for word in words {
+            assert!(said(&refused).contains(word), "{word}: {refused:?}");
+        }
+        assert_eq!(person.log(), log, "{command:?} wrote it");
+    }
+    let (state, found, mend) = wrong(&person, "log");
+    assert_eq!(state, "FAIL");
+    assert!(found.contains(&number), "{found}");
+    assert!(mend.contains("gently audit verify"), "{mend}");
+    let verified = person.gently(&["audit", "verify"]).exits(1);
+    assert!(said(&verified).contains(&number), "{verified:?}");
+}
+
+#[test]
+fn a_tree_head_of_somebody_elses_signs_nothing() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    let key = SigningKey::from_seed(&[9; 32]);
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let head = store.head().unwrap();
+    let origin = head
+        .checkpoint
+        .as_deref()
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap()
+        .to_owned();
+    drop(store);
+    let tree = Frontier::from_bytes(&head.frontier).unwrap();
+    let sign = |bytes: &[u8]| key.sign(bytes);
+    let note = note(&origin, tree.size(), tree.root(), &key.public(), &|bytes| {
+        Ok::<_, std::convert::Infallible>(sign(bytes))
+    });
+    edit(
+        &person,
+        &format!("UPDATE head SET checkpoint = '{}'", note.unwrap()),
+    );
+    let refused = person.gently(&["ask", "Is it signed?"]);
+    assert!(
+        said(&refused).contains("by the key in force"),
+        "{refused:?}"
+    );
+    assert_eq!(person.log(), log);
+}
+
+#[test]
+fn what_a_rebuild_signs_without_a_tree_head_is_named_before() {
+    let (person, _server) = home();
+    let lines = person.log().len();
+    forge_line(&person, artifact());
+    edit(
+        &person,
+        "UPDATE head SET checkpoint = NULL, applied_lines = 0, applied_bytes = 0, applied_commits = 0",
+    );
+    let refused = person.gently(&["ask", "Is it signed?"]);
+    assert!(
+        said(&refused).contains("no signed tree head"),
+        "{refused:?}"
+    );
+    let number = format!("line {} (artifact, ", lines + 1);
+    let planned = person.gently(&["audit", "rebuild", "--dry-run"]).exits(1);
+    assert!(
+        said(&planned).contains(&format!(
+            "would sign, and nothing has signed it yet: 1 line, {number}"
+        )),
+        "{planned:?}"
+    );
+    let rebuilt = person.gently(&["audit", "rebuild", "--json"]);
+    assert!(
+        said(&rebuilt).contains(&format!(
+            "signed now, and covered by no signature before: 1 line, {number}"
+        )),
+        "{rebuilt:?}"
+    );
+    assert_eq!(
+        rebuilt.json()["restored"]["unsigned"]["lines"]["from"],
+        lines + 1
+    );
+}
+
+/// Runs it, for half a minute at most.
+fn in_time(person: &Person, args: &[&str]) -> Ran {
+    let mut child = person
+        .command(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+            panic!("{args:?} waits for ever");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    ran(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_named_and_not_waited_for() {
+    let (person, _server) = home();
+    person.gently(&["session", "close"]).exits(0);
+    let kept = person.home().with_file_name("kept");
+    for part in [
+        "ledger.git/HEAD",
+        "ledger.git/config",
+        "ledger.git/packed-refs",
+        "ledger.git/refs/heads/main",
+        "gently.toml",
+        "context.json",
+        "keys/auth.key",
+        "keys/signing.key",
+    ] {
+        let place = person.at(part);
+        if place.exists() {
+            fs::rename(&place, &kept).unwrap();
+        }
+        let made = std::process::Command::new("mkfifo")
+            .args(["-m", "600"])
+            .arg(&place)
+            .status();
+        assert!(made.unwrap().success());
+        let name = part.rsplit('/').next().unwrap();
+        for args in [
+            &["ask", "Is it there?"][..],
+            &["fact", "add", "It is there."],
+            &["doctor"],
+            &["audit", "verify"],
+            &["audit", "rebuild", "--dry-run"],
+        ] {
+            let ran = in_time(&person, args);
+            let is_writer = args[0] != "audit" && args[0] != "doctor";
+            if is_writer {
+                assert_ne!(ran.code, 0, "{part}: {args:?}: {ran:?}");
+                assert!(said(&ran).contains(name), "{part}: {args:?}: {ran:?}");
+                assert!(said(&ran).contains("pipe"), "{part}: {args:?}: {ran:?}");
+            }
+        }
+        fs::remove_file(&place).unwrap();
+        if kept.exists() {
+            fs::rename(&kept, &place).unwrap();
+        }
+    }
+    is_well(&person);
+}
+
+#[test]
+fn a_head_that_git_does_not_read_is_named_and_made_again() {
+    let (person, _server) = home();
+    let head = person.at("ledger.git/HEAD");
+    let right = fs::read(&head).unwrap();
+    for text in [None, Some(""), Some("\0\0\0"), Some("garbage\n")] {
+        match text {
+            None => fs::remove_file(&head).unwrap(),
+            Some(text) => fs::write(&head, text).unwrap(),
+        }
+        let refused = person.gently(&["ask", "Is it there?"]);
+        assert_ne!(refused.code, 0, "{text:?}: {refused:?}");
+        assert!(
+            said(&refused).contains("gently audit rebuild"),
+            "{text:?}: {refused:?}"
+        );
+        let (state, found, mend) = wrong(&person, "ledger");
+        assert_eq!(state, "FAIL", "{text:?}: {found}");
+        assert!(mend.contains("gently audit rebuild"), "{text:?}: {mend}");
+        let verified = person.gently(&["audit", "verify"]);
+        assert_ne!(verified.code, 0, "{text:?}: {verified:?}");
+        assert!(said(&verified).contains("HEAD"), "{text:?}: {verified:?}");
+        person.gently(&["audit", "rebuild"]).exits(0);
+        assert_eq!(fs::read(&head).unwrap(), right);
+    }
+    is_well(&person);
+}
+
+#[test]
+fn zeros_and_a_newline_behind_the_log_are_no_line_and_can_be_cut() {
+    let (person, _server) = home();
+    let place = person.at("audit.log");
+    let mut log = fs::read(&place).unwrap();
+    log.extend_from_slice(&[0; 100]);
+    log.push(b'\n');
+    fs::write(&place, log).unwrap();
+    let refused = person.gently(&["ask", "Is it there?"]);
+    assert!(said(&refused).contains("100 zero bytes"), "{refused:?}");
+    let (state, found, mend) = wrong(&person, "log");
+    assert_eq!(state, "FAIL", "{found}");
+    assert!(
+        found.contains("101 bytes") && found.contains("no line"),
+        "{found}"
+    );
+    let (_, command) = mend.split_once("in the home: ").unwrap();
+    typed(&person, command);
+    is_well(&person);
+}
+
+/// One home under two names is one home: whoever writes through either waits for the other.
+#[test]
+fn a_home_of_two_names_has_one_writer_at_a_time() {
+    let (mut person, _server) = home();
+    let other = person.home().with_file_name("other");
+    symlink(person.home(), &other).unwrap();
+    let place = person.home().to_str().unwrap().to_owned();
+    let mut asking = Vec::new();
+    for n in 0..3 {
+        for home in [place.as_str(), other.to_str().unwrap()] {
+            person.set("GENTLY_HOME", home);
+            let mut one = person.command(&["ask", "--new", &format!("What of the disk {n}?")]);
+            asking.push(
+                one.stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .spawn()
+                    .unwrap(),
+            );
+        }
+    }
+    for mut one in asking {
+        assert!(one.wait().unwrap().success());
+    }
+    person.set("GENTLY_HOME", &place);
+    let lines = person.log();
+    let prompts = lines
+        .iter()
+        .filter(|line| line.contains("|prompt|"))
+        .count();
+    assert_eq!(prompts, 9);
+    is_well(&person);
 }

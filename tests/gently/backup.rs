@@ -229,8 +229,17 @@ fn what_was_erased_after_the_backup_is_said_to_be_back() {
     assert_eq!(taken.code, 0, "{taken:?}");
     assert_eq!(taken.json()["erasings"], 1);
     // Which text it was, only the lost tombstone said: it is found, and erased as before.
+    let doctor = gently.run(&["doctor"], &[]);
+    assert!(
+        doctor
+            .out
+            .contains("1 erasing on record from after the backup"),
+        "{doctor:?}"
+    );
     gently.ok(&["search", "whale"]);
     gently.ok(&["erase", "last", "--yes"]);
+    let doctor = gently.run(&["doctor"], &[]);
+    assert!(!doctor.out.contains("erasing on record"), "{doctor:?}");
     gently.run(&["search", "whale"], &[]).says(1, "");
     gently.ok(&["ask", "of ships"]);
     gently.ok(&["session", "close"]);
@@ -579,4 +588,40 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at] ^= 1;
     bytes
+}
+
+/// A trace that was handed on before the database was lost is one of what is on record, whether the
+/// backup had its exchange or it was taken over.
+#[test]
+fn traces_from_before_the_loss_are_on_record_afterwards() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    let export = |name: &str| {
+        let file = gently.beside(name);
+        let out = file.to_str().unwrap();
+        gently.ok(&[
+            "trace", "export", "last", "--level", "generic", "--out", out,
+        ]);
+        file
+    };
+    let kept = export("kept.json");
+    let file = backup(&gently, "b.age");
+    gently.ok(&["ask", "two"]);
+    let taken = export("taken.json");
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert_eq!(
+        adopt(&gently, &["--from", mirror.to_str().unwrap()]).code,
+        0
+    );
+    for (file, same) in [(kept, "yes"), (taken, "not checked")] {
+        let told = gently.run(&["--json", "trace", "verify", file.to_str().unwrap()], &[]);
+        let answers = &told.json()["traces"][0]["answers"];
+        assert_eq!(answers["on_record"]["answer"], "yes", "{told:?}");
+        assert_eq!(answers["bound"]["answer"], "yes", "{told:?}");
+        assert_eq!(answers["same"]["answer"], same, "{told:?}");
+        assert_eq!(told.code, 0, "{told:?}");
+    }
 }

@@ -16,6 +16,7 @@ use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, note, parse_note};
 use gently::recorder::{
     ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always, rebuild,
+    sign_rebuilt,
 };
 
 use crate::at_hand::EventCache;
@@ -242,7 +243,12 @@ fn a_home_without_one_gets_it_from_a_rebuild_alone() {
         "whoever took it away would have it signed what he added"
     );
     rebuild(&rig.home_paths(), at(3)).unwrap();
-    drop(rig.recorder(at(3)));
+    let refused = rig.watched(at(3), gently::recorder::unwatched());
+    assert!(matches!(
+        refused.map(|_| ()),
+        Err(RecorderError::NoTreeHead { .. })
+    ));
+    sign_rebuilt(&rig.home_paths(), rig.home().signing_key().unwrap(), at(3)).unwrap();
     assert_eq!(
         rig.store().head().unwrap().lines,
         lines,

@@ -95,7 +95,7 @@ async fn a_lost_log_is_found_and_rebuilt_without_a_terminal() {
     let lost = rebuild::losses(&place).unwrap();
     assert_eq!(lost.lines.map(|(from, _)| from), Some(1));
 
-    let done = rebuild::rebuild(&place).unwrap();
+    let done = rebuild::rebuild(&place, &|_| ()).unwrap();
     assert_eq!(done.rebuilt.lost.lines, lost.lines);
     assert!(holds(&done.report), "{:?}", done.report.findings);
     assert!(std::fs::read(&log).unwrap().starts_with(&before));

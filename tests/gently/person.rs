@@ -250,7 +250,7 @@ pub fn run(command: &mut Command) -> Ran {
         .unwrap_or_else(|e| panic!("{command:?}: {e}")))
 }
 
-fn ran(output: std::process::Output) -> Ran {
+pub fn ran(output: std::process::Output) -> Ran {
     Ran {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),

@@ -2,6 +2,7 @@
 //! each, and says it in words.
 
 use gently::record::hash::Hash32;
+use gently::store::Store;
 use rusqlite::Connection;
 
 use crate::model_server::{Behaviour, ModelServer};
@@ -263,9 +264,11 @@ fn a_stray_event_is_shown_by_no_conversation_and_stops_what_is_shared() {
         .gently(&["ask", "--thread", "apart", "Of the APART disk?"])
         .exits(0);
     let shown = |is_there: bool| {
-        let told = person.gently(&["conversation", "show", "apart"]).exits(0);
-        assert!(told.out.contains("APART"), "{told:?}");
-        assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
+        for command in ["conversation", "thread"] {
+            let told = person.gently(&[command, "show", "apart"]).exits(0);
+            assert!(told.out.contains("APART"), "{told:?}");
+            assert_eq!(told.out.contains("after that"), is_there, "{told:?}");
+        }
     };
     shown(false);
     let planted =
@@ -311,6 +314,25 @@ fn the_newest_session_and_thread_are_told_by_lines() {
          UPDATE chat_session SET rowid = 900 WHERE status = 'closed'",
     );
     assert_eq!(newest(), honest);
+    // Two that are open since the same second: the one that was opened last goes on.
+    person
+        .gently(&["session", "open", "--model", "openai/other"])
+        .exits(0);
+    edit(
+        &person,
+        "UPDATE chat_session SET started_at = (SELECT max(started_at) FROM chat_session) WHERE status = 'open'",
+    );
+    let open = || {
+        let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+        let open = store.open_sessions().unwrap();
+        open.into_iter().map(|row| row.model).collect::<Vec<_>>()
+    };
+    assert_eq!(open(), ["openai/x", "openai/other"]);
+    edit(
+        &person,
+        "UPDATE chat_session SET rowid = 2000 WHERE model_id = 'openai/x' AND status = 'open'",
+    );
+    assert_eq!(open(), ["openai/x", "openai/other"]);
 }
 
 #[test]
@@ -986,4 +1008,31 @@ fn what_is_erased_stays_erased_when_its_text_is_put_back() {
     assert!(findings.iter().any(is_it), "{found:#}");
     person.gently(&["erase", "last", "--yes"]).exits(0);
     person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// The line of an outcome is bound where there was no answer, too, and so is the document of one.
+#[test]
+fn the_lines_of_outcomes_without_an_answer_are_bound() {
+    let (person, _server) = crate::trace_rig::turns();
+    for outcome in ["answered", "failed", "denied"] {
+        let change = |by: &str| {
+            format!(
+                "UPDATE llm_exchange SET outcome_line = outcome_line {by} WHERE outcome = '{outcome}'"
+            )
+        };
+        let there = person.database().query_row(
+            "SELECT count(*) FROM llm_exchange WHERE outcome = ?1",
+            [outcome],
+            |row| row.get::<_, i64>(0),
+        );
+        assert_ne!(there.unwrap(), 0, "{outcome}");
+        is_found(&person, (&change("- 1"), &change("+ 1")), "database, ");
+    }
+    let sql = "CREATE TABLE kept AS SELECT * FROM ledger_file WHERE name = 'record.json';
+               UPDATE ledger_file SET content =
+                 CAST(replace(CAST(content AS TEXT), '\"refusal\":false', '\"refusal\":true') AS BLOB)
+                WHERE name = 'record.json'";
+    let back = "UPDATE ledger_file SET content = (SELECT content FROM kept k WHERE k.commit_n = ledger_file.commit_n)
+                 WHERE name = 'record.json'; DROP TABLE kept";
+    is_found(&person, (sql, back), "database, ");
 }

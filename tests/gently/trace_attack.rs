@@ -261,7 +261,15 @@ fn another_key_is_refused_at_home() {
     assert_eq!(answers(&person, file.to_str().unwrap(), &[]).0, 0);
     let forged = sealed(&person, &file, &old, |_, _| {});
     let (code, found) = noes(&person, &forged, &old);
-    assert_eq!((code, found), (1, vec!["bound".to_owned()]));
+    let both = || ["bound", "key_id"].map(str::to_owned).to_vec();
+    assert_eq!((code, found), (1, both()));
+    // The trace alone, out of that envelope.
+    let envelope: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&forged).unwrap()).unwrap();
+    let alone = person.home().with_file_name("alone.json");
+    std::fs::write(&alone, envelope["trace"].to_string()).unwrap();
+    let (code, found) = noes(&person, &alone, &old);
+    assert_eq!((code, found), (1, vec!["key_id".to_owned()]));
 }
 
 /// Of an erased exchange the fields that are not erased are compared all the same.
@@ -538,4 +546,83 @@ fn a_file_of_empty_objects_is_refused() {
         .gently(&["trace", "verify", place.to_str().unwrap()])
         .exits(2);
     assert!(ran.err.contains("more values"), "{}", ran.err);
+}
+
+/// Somebody takes the texts of an exchange away and says that they were never kept: the settings on
+/// record kept them.
+#[test]
+fn texts_that_were_kept_are_not_called_unkept() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("What is the capital of France?");
+    consents(&person, &["--past"]);
+    let file = exported(&person, "full.json", &["last", "--level", "full_traces"]);
+    let some = "lower(hex(randomblob(32)))";
+    edit(
+        &person,
+        &format!(
+            "UPDATE chat_turn SET content = NULL;
+             UPDATE llm_exchange SET user_text_commitment = {some}, bundle_commitment = {some},
+               compiled_prompt_commitment = {some}, request_commitment = {some}, context_bundle_json = NULL"
+        ),
+    );
+    let (code, told) = answers(&person, file.to_str().unwrap(), &[]);
+    assert_eq!((code, told[0]["same"].as_str()), (1, "no"), "{told:?}");
+    let (place, refused) = export(&person, "again.json", &["last", "--level", "generic"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(!place.exists());
+    let words = refused.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("which were kept by the policy"), "{words}");
+}
+
+#[test]
+fn a_consent_to_what_is_erased_covers_nothing() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("One?");
+    person.ask("Two?");
+    consents(&person, &["--exchange", "last"]);
+    consents(&person, &["--thread", "last", "--past"]);
+    consents(&person, &["--past"]);
+    let covers = |expected: [bool; 3]| {
+        let listed = person
+            .gently(&["consent", "list", "--json"])
+            .exits(0)
+            .json();
+        for (consent, nothing) in listed.as_array().unwrap().iter().zip(expected) {
+            assert_eq!(consent["covers_nothing"], nothing, "{listed:#}");
+        }
+        let told = person.gently(&["consent", "list"]).exits(0).out;
+        let said = told.matches("covers nothing any more").count();
+        assert_eq!(
+            said,
+            expected.into_iter().filter(|nothing| *nothing).count()
+        );
+    };
+    covers([false; 3]);
+    person.gently(&["erase", "last", "--yes"]).exits(0);
+    covers([true, false, false]);
+    person
+        .gently(&["conversation", "delete", "last", "--yes"])
+        .exits(0);
+    covers([true, true, false]);
+}
+
+#[test]
+fn a_conversation_is_named_by_its_title_in_traces_and_threads_too() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("What is the capital of France?");
+    person.ask("And of Spain?");
+    person
+        .gently(&["conversation", "rename", "last", "Of capitals"])
+        .exits(0);
+    person.gently(&["ask", "--new", "Something else?"]).exits(0);
+    let file = exported(&person, "two.json", &["Of capitals", "--level", "generic"]);
+    assert_eq!(answers(&person, file.to_str().unwrap(), &[]).1.len(), 2);
+    let id = |args: &[&str]| person.gently(args).exits(0).json()["exchange"].clone();
+    let second = id(&["trace", "show", "Of capitals", "--json"]);
+    assert_eq!(second, id(&["trace", "show", "interaction-2", "--json"]));
+    let shown = person.gently(&["thread", "show", "Of capitals"]).exits(0);
+    assert!(shown.out.contains("capital of France"), "{shown:?}");
+    assert!(!shown.out.contains("Something else"), "{shown:?}");
+    let unknown = person.gently(&["thread", "show", "Of nothing"]).exits(2);
+    assert!(unknown.err.contains("gently thread list"), "{unknown:?}");
 }

@@ -7,9 +7,10 @@ use crate::ledger::read::{RefTarget, Repository};
 use crate::log::read::{LogPiece, LogReader};
 use crate::record::ledger::commit::MAIN;
 use crate::recorder::{
-    self, Contradiction, MissingParts, Paths, RebuildOutcome, Recorder, RecorderError, is_marked,
-    look_for_losses, unwatched,
+    self, Contradiction, MissingParts, Paths, RebuildOutcome, RecorderError, is_marked,
+    look_for_losses,
 };
+use crate::store::UnsignedLines;
 use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -68,10 +69,13 @@ pub fn losses(root: &Path) -> Result<MissingParts, RebuildError> {
     Ok(look_for_losses(&rebuildable(root)?)?)
 }
 
-/// Restores what is lost of a home, and checks it.
-pub fn rebuild(root: &Path) -> Result<RebuildResult, RebuildError> {
+/// Restores what is lost of a home, and checks it. What nobody had signed is told before it is signed.
+pub fn rebuild(root: &Path, tell: &dyn Fn(&UnsignedLines)) -> Result<RebuildResult, RebuildError> {
     let paths = rebuildable(root)?;
     let rebuilt = recorder::rebuild(&paths, open::clock()?)?;
+    if let Some(unsigned) = &rebuilt.lost.unsigned {
+        tell(unsigned);
+    }
     let signature = if is_marked(&paths) {
         RebuiltSignature::Restored
     } else {
@@ -102,19 +106,13 @@ fn rebuildable(root: &Path) -> Result<Paths, OpenHomeError> {
     Ok(paths)
 }
 
-/// Has a writer start once: it signs the lines that no tree head covers yet.
+/// Signs the lines that no tree head covers yet.
 fn sign(paths: &Paths) -> Result<(), OpenHomeError> {
     let home = Home::open(&paths.root)?.ok_or_else(|| OpenHomeError::NoHome {
         path: paths.root.clone(),
     })?;
     let signer = open::signer(&home, &open::config(&home)?)?;
-    drop(Recorder::open(
-        paths.clone(),
-        signer,
-        open::clock()?,
-        unwatched(),
-    )?);
-    Ok(())
+    Ok(recorder::sign_rebuilt(paths, signer, open::clock()?)?)
 }
 
 /// Why nothing can be rebuilt without the database, and what there is.

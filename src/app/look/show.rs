@@ -1,7 +1,10 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
+use std::cell::OnceCell;
+
 use crate::ask::stored_text::{document_commitment, kernel_of};
 use crate::ask::withheld::Withheld;
+use crate::audit::rows::content_policy::ContentPolicies;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
 use crate::govern::stored_kernel::StoredKernels;
@@ -9,14 +12,15 @@ use crate::home::Home;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::content_policy::CONTENT_POLICY;
 use crate::record::ledger::documents::{Genesis, Record};
 use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::prompt::SystemPrompt;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::{
-    ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, Store,
-    StoreError, TurnRow,
+    ArtifactFilter, ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, ExchangeRows, ReadStore,
+    SessionRow, Store, StoreError, TurnRow,
 };
 
 use crate::app::ask::warnings::{self, DriftWarning};
@@ -57,6 +61,7 @@ pub struct RecordCheck<'a> {
     store: &'a ReadStore,
     genesis: Genesis,
     kernels: StoredKernels,
+    policies: OnceCell<ContentPolicies>,
 }
 
 impl<'a> RecordCheck<'a> {
@@ -71,6 +76,7 @@ impl<'a> RecordCheck<'a> {
             store,
             genesis,
             kernels: StoredKernels::default(),
+            policies: OnceCell::new(),
         })
     }
 
@@ -89,7 +95,21 @@ impl<'a> RecordCheck<'a> {
             kernel.map(Kernel::system_prompt),
             erased.is_some(),
         )?;
-        Ok(broken(&checked.checks))
+        let mut changed = broken(&checked.checks);
+        if exchange.not_kept.is_some() && !self.kept_none(exchange.prompt_line)? {
+            changed.push("its texts, which were kept by the policy on record");
+        }
+        Ok(changed)
+    }
+
+    /// Whether the policy on record at a line keeps no texts.
+    fn kept_none(&self, line: u64) -> Result<bool, StoreError> {
+        if let Some(known) = self.policies.get() {
+            return Ok(known.at(line).is_some());
+        }
+        let rows = self.store.artifacts(ArtifactFilter::Kind(CONTENT_POLICY))?;
+        let read = || ContentPolicies::of(rows, self.genesis.commitments);
+        Ok(self.policies.get_or_init(read).at(line).is_some())
     }
 }
 

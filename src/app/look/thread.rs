@@ -190,6 +190,19 @@ impl ThreadEntry {
     }
 }
 
+/// Whether an event is one of its exchange's.
+fn is_of(event: &EventRow, exchange: &ExchangeRow) -> bool {
+    let answer = exchange
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.turn_aurora);
+    match event.kind {
+        EventKind::Intent => event.event == exchange.turn_user,
+        EventKind::Execution => Some(event.event) == answer,
+        EventKind::Decision => true,
+    }
+}
+
 /// `allowed`, or `denied: it refers to another thread`.
 fn decision_words(exchange: &ExchangeRow) -> String {
     let outcome = exchange.outcome.as_ref();
@@ -222,19 +235,38 @@ impl ThreadDetails {
     }
 }
 
+/// The thread that a text names, or that of the conversation that it means.
+fn thread_of(store: &Store, text: &str) -> Result<ThreadRow, OpenHomeError> {
+    let unknown = match find::thread(store, text) {
+        Ok(thread) => return Ok(thread),
+        Err(unknown) => unknown,
+    };
+    let meant = find::conversation::conversation(store, text, None).ok();
+    let meant = meant.map(|meant| store.thread(meant.thread)).transpose()?;
+    Ok(meant.flatten().ok_or(unknown)?)
+}
+
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
     let thread = match id {
-        Some(id) => find::thread(&store, id)?,
+        Some(id) => thread_of(&store, id)?,
         None => store.newest_threads(1)?.pop().ok_or_else(|| {
             OpenHomeError::Refused("there is no thread yet: gently ask".to_owned())
         })?,
     };
     let mut rows = Vec::new();
+    // What belongs to no exchange of this thread nobody said here: a row that somebody put there.
     store.each_event(thread.thread, &mut |event| {
-        rows.push(event);
+        let turn = store.thread_turn(event.turn)?;
+        if turn.is_some_and(|turn| turn.thread == thread.thread)
+            && store
+                .exchange(event.turn)?
+                .is_some_and(|exchange| is_of(&event, &exchange))
+        {
+            rows.push(event);
+        }
         Ok(())
     })?;
     let (gate, texts) = (Withheld::of(&store), StoredTexts::of(&store)?);

@@ -44,6 +44,8 @@ pub struct ListedConsent {
     pub state: ConsentState,
     /// What it is to, as screens call that; none once erased.
     pub covers: Option<String>,
+    /// Whether all that it is to was erased, so that nothing can be handed on under it any more.
+    pub covers_nothing: bool,
     /// What was handed on under it: ids of exports, oldest first.
     pub exports: Vec<String>,
     /// Exports of which the record does not say any more what was in them, and under which consent.
@@ -246,6 +248,7 @@ fn listed(store: &ReadStore) -> Result<Vec<ListedConsent>, OpenHomeError> {
         Ok(ListedConsent {
             state: consent.state(now),
             covers: scope.map(|scope| called(store, scope)).transpose()?,
+            covers_nothing: scope.map_or(Ok(false), |scope| is_erased(store, scope))?,
             exports: under.remove(&consent.id).unwrap_or_default(),
             untold: exports.untold.clone(),
             consent: consent.clone(),
@@ -253,6 +256,22 @@ fn listed(store: &ReadStore) -> Result<Vec<ListedConsent>, OpenHomeError> {
     };
     let all = consents(store)?;
     all.iter().map(&mut one).collect()
+}
+
+/// Whether what a consent is to is erased, all of it. What is asked later in that conversation would be
+/// covered all the same.
+fn is_erased(store: &ReadStore, scope: ConsentScope) -> Result<bool, StoreError> {
+    let exchanges = match scope {
+        ConsentScope::All => return Ok(false),
+        ConsentScope::Thread(id) => store.turns_in(id)?,
+        ConsentScope::Exchange(id) => vec![id],
+    };
+    for exchange in &exchanges {
+        if store.tombstone_of(&exchange.to_string())?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(!exchanges.is_empty())
 }
 
 /// What a consent is to, as screens call it.

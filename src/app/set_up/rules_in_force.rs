@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::govern::sanitize::{self, Engine, HomeRules, OPTIONAL, RuleFault};
+use crate::os::read_own_text;
 use crate::record::hash::Hash32;
 
 /// Puts the rules of a configuration in force; a file that can't be used is an error, before
@@ -64,5 +65,5 @@ fn text_of(path: &Path) -> Result<String, RuleFault> {
         rule: None,
         reason: format!("it can't be read: {e}"),
     };
-    std::fs::read_to_string(path).map_err(fault)
+    read_own_text(path, config::MAX_FILE).map_err(fault)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::ledger::content_policy::{CONTENT_POLICY, ContentPolicy};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::params::Params;
@@ -21,8 +21,31 @@ use crate::verify::VerifyError;
 pub(crate) struct ContentPolicies(BTreeMap<u64, Option<bool>>);
 
 impl ContentPolicies {
+    /// Every policy that opens its commitment.
+    pub fn of(rows: Vec<ArtifactRow>, scheme: Scheme) -> ContentPolicies {
+        let mut policies = ContentPolicies::default();
+        for row in rows {
+            let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
+                // It is lost with the database that held it: from here on nobody knows, and nothing
+                // is excused.
+                policies.0.insert(row.line, None);
+                continue;
+            };
+            if commit(scheme, salt, Role::Artifact, text.as_bytes()) != row.commitment {
+                continue;
+            }
+            let openings = match ContentPolicy::read(text) {
+                Some(ContentPolicy::Nothing { openings }) => Some(openings),
+                // What can't be read excuses nothing either.
+                Some(ContentPolicy::Sanitized) | None => None,
+            };
+            policies.0.insert(row.line, openings);
+        }
+        policies
+    }
+
     /// Whether texts were not kept at a line, and if so, whether salts were.
-    fn at(&self, line: u64) -> Option<bool> {
+    pub fn at(&self, line: u64) -> Option<bool> {
         self.0
             .range(..line)
             .next_back()
@@ -36,26 +59,8 @@ impl RowCheck<'_> {
         let Some(scheme) = self.scheme() else {
             return Ok(());
         };
-        for row in self
-            .rows(self.store.artifacts(ArtifactFilter::Kind(CONTENT_POLICY)))?
-            .unwrap_or_default()
-        {
-            let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
-                // It is lost with the database that held it: from here on nobody knows, and nothing
-                // is excused.
-                self.policies.0.insert(row.line, None);
-                continue;
-            };
-            if commit(scheme, salt, Role::Artifact, text.as_bytes()) != row.commitment {
-                continue;
-            }
-            let openings = match ContentPolicy::read(text) {
-                Some(ContentPolicy::Nothing { openings }) => Some(openings),
-                // What can't be read excuses nothing either.
-                Some(ContentPolicy::Sanitized) | None => None,
-            };
-            self.policies.0.insert(row.line, openings);
-        }
+        let rows = self.rows(self.store.artifacts(ArtifactFilter::Kind(CONTENT_POLICY)))?;
+        self.policies = ContentPolicies::of(rows.unwrap_or_default(), scheme);
         Ok(())
     }
 

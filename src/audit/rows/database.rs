@@ -343,6 +343,17 @@ impl<'c> RowCheck<'c> {
                 expected,
                 actual,
             );
+            if let Ok(Some(unsigned)) = self.store.unsigned_lines(head) {
+                let place = format!("log line {}", unsigned.from);
+                let signed =
+                    "lines under a tree head by the key in force, as each transaction signs them";
+                self.fault(
+                    None,
+                    &place,
+                    signed,
+                    format!("signed by nobody: {}", unsigned.list()),
+                );
+            }
             return false;
         }
         let end = self.ledger.lines.end(self.ledger.in_segments);

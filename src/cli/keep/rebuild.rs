@@ -10,7 +10,7 @@ use crate::app::keep::rebuild::{RebuildError, RebuildResult, RebuiltSignature, l
 use crate::app::prove::verify::home::holds;
 use crate::app::words::counted_entries;
 use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
-use crate::store::DerivedFaults;
+use crate::store::{DerivedFaults, UnsignedLines};
 use crate::verify::{AuditQuestion, CheckAnswer};
 use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
 
@@ -26,7 +26,7 @@ pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
     let done = if args.dry_run {
         losses(&root).map(|lost| show_losses(&lost, json))
     } else {
-        rebuild(&root).map(|result| show(&result, args.verbose, json))
+        rebuild(&root, &name_unsigned).map(|result| show(&result, args.verbose, json))
     };
     match done {
         Ok(code) => Ok(code),
@@ -47,6 +47,19 @@ fn show_losses(lost: &MissingParts, json: bool) -> u8 {
         joined(&lines)
     };
     code.max(present(json, || LossesView::of(lost, code), text))
+}
+
+/// Said before it is signed.
+fn name_unsigned(unsigned: &UnsignedLines) {
+    say(&format!(
+        "{}: in a database whose tree head was taken away, whoever took it could add them",
+        unsigned_words(unsigned, "signed now, and covered by no signature before")
+    ));
+}
+
+fn unsigned_words(unsigned: &UnsignedLines, signed: &str) -> String {
+    let lines = counted(unsigned.count(), "line");
+    format!("{signed}: {lines}, {}", unsigned.list())
 }
 
 fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
@@ -151,6 +164,10 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
     }
     if lost.checkpoint {
         lines.push(format!("{restored}: audit.checkpoint"));
+    }
+    if let (Some(unsigned), true) = (&lost.unsigned, restored != "restored") {
+        let signed = "would sign, and nothing has signed it yet";
+        lines.push(unsigned_words(unsigned, signed));
     }
     if let Some((from, to)) = lost.lines {
         let torn = if lost.torn_bytes == 0 {

@@ -158,6 +158,9 @@ fn line(listed: &ListedConsent) -> String {
         });
         beside.extend(terms.until.map(|until| format!("until {until}")));
     }
+    if listed.covers_nothing {
+        beside.push("covers nothing any more: all of it was erased".to_owned());
+    }
     if !listed.exports.is_empty() {
         beside.push(counted(listed.exports.len(), "export"));
     }

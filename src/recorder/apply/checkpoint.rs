@@ -16,7 +16,7 @@ use super::apply_error;
 use crate::recorder::comparison::{ExpectedCheckpoint, compare_checkpoint};
 
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.
-const MOST: u64 = 16 * 1024;
+pub const MAX_CHECKPOINT: u64 = 16 * 1024;
 
 /// A tree head that was put in its place, whole for whoever reads, and not on the disk yet.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
         Err(e) => return Err(apply_error("looking at audit.checkpoint")(e)),
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(MAX_CHECKPOINT).read_to_end(&mut bytes));
     read.map_err(apply_error("reading audit.checkpoint"))?;
     Ok(Some(bytes))
 }
@@ -86,7 +86,9 @@ pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFil
     let Some(text) = &head.checkpoint else {
         return Ok(None);
     };
-    let failed = |e: std::io::Error| apply_error("writing audit.checkpoint")(e);
+    let failed = |e: std::io::Error| {
+        apply_error("writing audit.checkpoint")(format!("{}: {e}", path.display()))
+    };
     let beside = path.with_extension("checkpoint.new");
     let is_first = std::fs::symlink_metadata(path).is_err();
     let mut file = match create(&beside) {

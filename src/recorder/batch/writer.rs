@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::keys::Signer;
 use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Event;
+use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
-use crate::record::{canon, signature::PublicKey};
-use crate::store::{AppliedMark, LedgerHead, Store, StoreError};
+use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
 
 use super::failpoint::{Failpoint, FailpointWatch, pass};
 use super::request::{BatchFault, WriteRequest, finish_all};
@@ -18,6 +18,7 @@ use crate::recorder::apply;
 use crate::recorder::apply::{GitKnowledge, Paths, UnsyncedWrites};
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::WriterLock;
+use crate::recorder::recovery::unsigned;
 use crate::recorder::sync_policy::SyncPolicy;
 
 /// Auth failures are gathered for this many seconds (format, section 4).
@@ -37,6 +38,8 @@ pub struct Writer {
     pub(in crate::recorder) wait: Duration,
     /// When git and log are synced, after a batch that is alone.
     pub(in crate::recorder) sync_policy: SyncPolicy,
+    /// The tree head that was looked at last, or made.
+    pub(in crate::recorder) known_head: Option<String>,
 }
 
 impl Writer {
@@ -49,11 +52,7 @@ impl Writer {
         (wait, sync_policy): (Duration, SyncPolicy),
     ) -> Result<Self, RecorderError> {
         let store = Store::open(&paths.database())?;
-        let genesis =
-            canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
-                what: "head.genesis",
-                reason: e.to_string(),
-            })?;
+        let genesis = unsigned::genesis_of(&store)?;
         check_signer(&store.head()?.signer, &key)?;
         Ok(Writer {
             paths,
@@ -64,7 +63,32 @@ impl Writer {
             writer_context,
             wait,
             sync_policy,
+            known_head: None,
         })
+    }
+
+    /// Refuses a database that has a line which no writer signed; a tree head that this writer knows
+    /// is not looked at again.
+    fn look_for_unsigned(&mut self) -> Result<(), RecorderError> {
+        let known = &self.known_head;
+        let head = self.store.reading::<_, RecorderError>(|store| {
+            let head = store.head()?;
+            unsigned_but(known, store, &head)?;
+            Ok(head)
+        })?;
+        self.known_head = head.checkpoint;
+        Ok(())
+    }
+
+    /// Signs all lines of a database whose tree head was taken away, and writes what is behind: for a
+    /// rebuild that has named what nobody signed.
+    pub fn sign_anew(&mut self, now: Seconds) -> Result<(), RecorderError> {
+        let lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
+        if self.store.head()?.lacks_tree_head() {
+            self.transact(|_| Ok(()))?;
+        }
+        drop(lock);
+        self.recover(now)
     }
 
     /// Finishes what a crash left unapplied, and says so in the log.
@@ -204,10 +228,12 @@ impl Writer {
         mut fill: impl FnMut(&mut LedgerTransaction<'_>) -> Result<(), RecorderError>,
     ) -> Result<LedgerHead, RecorderError> {
         let (genesis, key, writer_context) = (&self.genesis, &self.key, &self.writer_context);
+        let known = &self.known_head;
         let mut outcome = None;
         let committed = self.store.transact(&mut |tx| {
             let filled = tx.head().map_err(RecorderError::from).and_then(|head| {
                 check_signer(&head.signer, key)?;
+                unsigned_but(known, tx, &head)?;
                 let mut transaction =
                     LedgerTransaction::begin(tx, head, genesis, key, writer_context)?;
                 fill(&mut transaction)?;
@@ -223,7 +249,9 @@ impl Writer {
             }
         });
         match (committed, outcome) {
-            (Ok(()), Some(filled)) => filled,
+            (Ok(()), Some(filled)) => {
+                filled.inspect(|head| self.known_head.clone_from(&head.checkpoint))
+            }
             // A commit may be reported as failed and stand all the same; the head tells.
             (Err(e), Some(Ok(head))) => match self.store.head() {
                 Ok(found) if found == head => Ok(head),
@@ -311,10 +339,11 @@ impl Writer {
     /// Applies what is behind the head, and logs `recover` when something was missing; returns what
     /// is written then.
     fn catch_up(&mut self, now: Seconds) -> Result<AppliedMark, RecorderError> {
+        self.look_for_unsigned()?;
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
             if head.lacks_tree_head() {
-                let lines = head.applied.lines;
+                let lines = head.lines;
                 return Err(RecorderError::NoTreeHead { lines });
             }
             let may_go_on = head.applied == apply::all_applied(&head)
@@ -372,6 +401,19 @@ fn run_marked(
         transaction.restore(before)?;
     }
     Ok(transaction.tx.take_mark()?)
+}
+
+/// Refuses lines that nobody signed; a tree head that is known, and over all lines, is not looked at
+/// again.
+fn unsigned_but(
+    known: &Option<String>,
+    store: &ReadStore,
+    head: &LedgerHead,
+) -> Result<(), RecorderError> {
+    if is_signed(head) && head.checkpoint == *known {
+        return Ok(());
+    }
+    unsigned::refuse(store, head)
 }
 
 fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError> {

@@ -51,6 +51,7 @@ pub fn create(
     let watch = crate::recorder::unwatched();
     let writer_context = WriterContext::new(None, None)?;
     let mut writer = Writer {
+        known_head: None,
         paths: paths.clone(),
         store,
         genesis: first.genesis.clone(),

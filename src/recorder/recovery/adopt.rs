@@ -11,11 +11,10 @@ use serde_json::json;
 
 use crate::keys::Signer;
 use crate::ledger::Oid;
-use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::Salt;
-use crate::record::ledger::documents::{Format, Genesis};
+use crate::record::ledger::documents::Format;
 use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::{Event, Line};
@@ -34,6 +33,7 @@ mod gather;
 mod rows;
 
 use self::apply_lines::Adoption;
+use super::unsigned::genesis_of;
 
 /// Why a ledger can't be taken over; nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +124,8 @@ impl From<Difference> for AdoptFault {
 
 /// The kind of the artifact that says what was taken over, or that nothing newer is there.
 pub const ADOPT: &str = "adopt";
+/// The reason of the tombstone that an adoption writes.
+pub const LOST_WITH_DATABASE: &str = "lost_with_the_database";
 
 /// One commit of the ledger that is taken over.
 #[derive(Clone, Debug)]
@@ -188,11 +190,7 @@ pub(in crate::recorder) fn take_over(
 ) -> Result<AdoptionResult, RecorderError> {
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let mut store = Store::open(&paths.database())?;
-    let genesis: Genesis =
-        canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
-            what: "head.genesis",
-            reason: e.to_string(),
-        })?;
+    let genesis = genesis_of(&store)?;
     let plan = AdoptionPlan::make(&store, newer)?;
     let writer_context = WriterContext::new(None, None)?;
     let mut outcome = None;
@@ -241,7 +239,7 @@ fn documents(taken: &AdoptionResult, lost: Vec<String>, head: Hash32) -> Vec<Art
     if !lost.is_empty() {
         documents.push(doc(
             TOMBSTONE,
-            json!({ "ids": lost, "reason": "lost_with_the_database" }),
+            json!({ "ids": lost, "reason": LOST_WITH_DATABASE }),
         ));
     }
     documents

@@ -3,3 +3,4 @@
 pub(in crate::recorder) mod adopt;
 pub(in crate::recorder) mod rebuild;
 pub(in crate::recorder) mod restored;
+pub(in crate::recorder) mod unsigned;

@@ -2,7 +2,8 @@
 //! database derives from itself.
 //!
 //! The database holds every line, every commit with its signature and every file of one, so nothing
-//! here asks the signing key; the `recover` line is signed by the next writer. First everything is
+//! here asks the signing key; the `recover` line is signed by the next writer, and a
+//! database without a tree head by [`sign_rebuilt`] alone. First everything is
 //! looked at: the database must hold together, and what is left of log and ledger must be a
 //! beginning or a part of what it says. Only then something is written, in the order of a normal
 //! batch: objects, refs, lines, the mark; and at last a `recover` line says how much it was.
@@ -23,19 +24,22 @@
 //! | anything else | refused: [`Contradiction`] |
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::keys::Signer;
 use crate::ledger::aside_of;
 use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{AppliedMark, DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError};
+use crate::store::{DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError, UnsignedLines};
 
 use super::restored;
-use crate::recorder::batch::transaction;
-use crate::recorder::entries::erase;
+use super::unsigned;
+use crate::recorder::batch::{transaction, writer::Writer};
+use crate::recorder::entries::{content_policy::WriterContext, erase};
 use crate::recorder::lock::{WAIT, WriterLock};
-use crate::recorder::{CHECKPOINT, Paths, RecorderError, apply, unwatched};
+use crate::recorder::{CHECKPOINT, Paths, RecorderError, SyncPolicy, apply, unwatched};
 
 mod commits;
 mod ledger;
@@ -81,6 +85,9 @@ pub struct MissingParts {
     /// Tables, views, indexes and triggers of the database that are not as this build makes them;
     /// tables stay as they are.
     pub schema: Vec<SchemaDifference>,
+    /// Lines that nothing has signed, in a database whose tree head was taken away: whoever signs the
+    /// tree anew signs them.
+    pub unsigned: Option<UnsignedLines>,
     /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their
     /// new names.
     pub aside: Vec<PathBuf>,
@@ -172,10 +179,20 @@ impl<'a> LockedHome<'a> {
         }
     }
 
+    /// What nobody has signed, where there is no tree head to tell.
+    fn unsigned(&self) -> Result<Option<UnsignedLines>, RecorderError> {
+        match self.head.lacks_tree_head() {
+            true => unsigned::without_tree_head(&self.store, &self.head, self.paths),
+            false => Ok(None),
+        }
+    }
+
     fn look(&self) -> Result<(log::LogContent, ledger::LedgerContent), RecorderError> {
         let here = ledger::open(&self.paths.ledger())?;
         let log = log::look(&self.store, &self.head, &self.paths.log(), here.ledger())?;
         let ledger = ledger::look(&self.store, &self.head, here)?;
+        // What contradicts in another way is told first.
+        unsigned::refuse(&self.store, &self.head)?;
         Ok((log, ledger))
     }
 }
@@ -191,6 +208,7 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
         checkpoint: home.lost_checkpoint()?,
         derived: derived_unless(!home.schema.is_empty(), home.store.all_derived_faults())?,
         schema: home.schema.clone(),
+        unsigned: home.unsigned()?,
         ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
@@ -248,6 +266,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
+        unsigned: home.unsigned()?,
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
@@ -266,8 +285,6 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         home.sync_all()?;
         home.store.mark_applied(&applied)?;
     }
-    // Whoever writes next applies all of it anew, and signs it: that was asked for here.
-    let unsigned = home.head.lacks_tree_head();
     // A home that was restored from a backup gets its files back as the backup's database has them,
     // and no line of its own before somebody says whether there is newer history.
     let recover = if lost.count() > 0 && !restored::is_marked(paths) {
@@ -275,9 +292,6 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     } else {
         None
     };
-    if unsigned {
-        home.store.mark_applied(&AppliedMark::default())?;
-    }
     let LedgerHead {
         lines,
         commits,
@@ -291,6 +305,23 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         commits,
         head: hash,
     })
+}
+
+/// Has a writer start once, which signs what a rebuild leaves: its own line, and all of them where the
+/// database had no tree head any more.
+pub fn sign_rebuilt(
+    paths: &Paths,
+    key: impl Into<Signer>,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let mut writer = Writer::open(
+        paths.clone(),
+        Arc::new(key.into()),
+        WriterContext::new(None, None)?,
+        unwatched(),
+        (WAIT, SyncPolicy::EachBatch),
+    )?;
+    writer.sign_anew(now)
 }
 
 impl LockedHome<'_> {
@@ -357,7 +388,7 @@ fn set_aside(path: &Path) -> Result<PathBuf, RecorderError> {
 }
 
 /// What follows when the source of a rebuild is itself broken.
-fn database_is_wrong() -> String {
+pub(super) fn database_is_wrong() -> String {
     "The database was changed or damaged, and nothing is rebuilt from it: keep this home as it is, and bring back the \
      newest backup in another place: `GENTLY_HOME=DIR gently restore FILE`. `gently audit verify` names all that does \
      not hold"

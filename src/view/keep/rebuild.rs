@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::app::keep::rebuild::RebuildResult;
 use crate::recorder::{Contradiction, MissingParts};
-use crate::store::DerivedFaults;
+use crate::store::{DerivedFaults, UnsignedLines};
 
 use crate::view::prove::report::VerdictView;
 
@@ -43,6 +43,29 @@ pub struct MissingPartsView {
     pub schema: Vec<String>,
     /// The same of tables: they stay as they are.
     pub tables: Vec<String>,
+    /// Lines that nobody had signed, in a database whose tree head was taken away.
+    pub unsigned: Option<UnsignedView>,
+}
+
+/// Lines that nobody had signed.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnsignedView {
+    /// Which they are.
+    pub lines: LineRangeView,
+    /// The first of them by number, kind and time.
+    pub named: Vec<String>,
+}
+
+impl UnsignedView {
+    fn of(unsigned: &UnsignedLines) -> Self {
+        UnsignedView {
+            lines: LineRangeView {
+                from: unsigned.from,
+                to: unsigned.to,
+            },
+            named: unsigned.named.clone(),
+        }
+    }
 }
 
 /// Rows and entries of search indexes that are not what turns, artifacts and texts give.
@@ -92,6 +115,7 @@ impl MissingPartsView {
             derived: DerivedFaultsView::of(&lost.derived),
             schema: sentences(lost, true),
             tables: sentences(lost, false),
+            unsigned: lost.unsigned.as_ref().map(UnsignedView::of),
         }
     }
 }

@@ -93,6 +93,8 @@ pub struct ConsentView {
     pub purpose: Option<String>,
     /// `all`, `thread:UUID` or `exchange:UUID`; null once erased.
     pub scope: Option<String>,
+    /// Whether all that it is to was erased, so that it covers nothing any more.
+    pub covers_nothing: bool,
     /// When it is over; null where that was not said.
     pub until: Option<String>,
     /// When it was withdrawn; null where it was not.
@@ -117,6 +119,7 @@ impl ConsentView {
             past: terms.map(|terms| terms.past),
             purpose: terms.and_then(|terms| terms.purpose.clone()),
             scope: terms.map(|terms| terms.scope.to_string()),
+            covers_nothing: listed.covers_nothing,
             until: terms
                 .and_then(|terms| terms.until)
                 .map(|until| until.to_string()),

@@ -77,18 +77,16 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             VERIFY,
         ));
     }
+    if let Err(error) = recorder::refuse_unsigned(store, head) {
+        return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY));
+    }
     let back = match LinesBack::open(&paths.log()) {
         Ok(back) => back,
         Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), REBUILD)),
     };
     let (torn, end) = (back.torn(), back.end());
     if torn == 0 && end > head.bytes {
-        let found = format!(
-            "audit.log has {} bytes after line {} that the database has no record of",
-            end - head.bytes,
-            head.lines
-        );
-        return Ok(DoctorCheck::fail("log", found, VERIFY));
+        return Ok(too_long(&paths.log(), head, end - head.bytes));
     }
     let LogComparison { missing, left } = match compare(back, &lines, from, head) {
         Ok(comparison) => comparison,
@@ -103,7 +101,7 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         return Ok(DoctorCheck::fail("log", found, REBUILD));
     }
     if missing == 0 && torn > 0 {
-        if ends_in_zeros(&paths.log(), torn) {
+        if last_bytes(&paths.log(), torn).is_some_and(|end| end.iter().all(|byte| *byte == 0)) {
             return Ok(DoctorCheck::warn(
                 "log",
                 format!("{torn} zero bytes stand after the last line, as a power loss leaves them"),
@@ -112,11 +110,7 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         }
         // What a crash tears is a line of ours, and the database knows that it is not written yet.
         let found = format!("{torn} bytes after the last line belong to no record");
-        let mend = format!(
-            "look at what they are, then, in the home: truncate -s {} audit.log",
-            head.bytes
-        );
-        return Ok(DoctorCheck::fail("log", found, mend));
+        return Ok(DoctorCheck::fail("log", found, to_cut(head)));
     }
     if missing > 0 {
         let found = format!(
@@ -133,7 +127,7 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
     if head.lacks_tree_head() {
         let found = format!(
             "the database has no signed tree head, though {} lines are written: it was taken away",
-            head.applied.lines
+            head.lines
         );
         let mend = format!("{VERIFY}, and if what is there holds, {REBUILD} has it signed again");
         return Ok(DoctorCheck::fail("log", found, mend));
@@ -160,18 +154,34 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
     ))
 }
 
-/// Whether a file's last bytes are all zero; of very many nobody looks.
-fn ends_in_zeros(path: &Path, count: u64) -> bool {
+/// What to do with bytes behind the log that are no line.
+fn to_cut(head: &LedgerHead) -> String {
+    let bytes = head.bytes;
+    format!("look at what they are, then, in the home: truncate -s {bytes} audit.log")
+}
+
+/// Whole lines, or what looks like them, behind the last line of the database.
+fn too_long(path: &Path, head: &LedgerHead, count: u64) -> DoctorCheck {
+    let after = format!("audit.log has {count} bytes after line {}", head.lines);
+    let last = last_bytes(path, count).unwrap_or_default();
+    let first = last.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if last.is_empty() || Line::parse(first).is_ok() {
+        let found = format!("{after} that the database has no record of");
+        return DoctorCheck::fail("log", found, VERIFY);
+    }
+    DoctorCheck::fail("log", format!("{after} that are no line"), to_cut(head))
+}
+
+/// A file's last bytes; of very many nobody looks.
+fn last_bytes(path: &Path, count: u64) -> Option<Vec<u8>> {
     const MOST: u64 = 1 << 16;
-    let Some(back) = i64::try_from(count).ok().filter(|_| count <= MOST) else {
-        return false;
-    };
+    let back = i64::try_from(count).ok().filter(|_| count <= MOST)?;
     let mut end = Vec::new();
     let read = open_regular(path).and_then(|mut file| {
         file.seek(SeekFrom::End(-back))?;
         file.read_to_end(&mut end)
     });
-    read.is_ok() && end.iter().all(|byte| *byte == 0)
+    read.is_ok().then_some(end)
 }
 
 /// How the newest lines of the file stand to those of the database.
@@ -343,7 +353,7 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
         return DoctorCheck::fail(
             "writer",
             "would refuse: the signed tree head is missing: see log",
-            REBUILD,
+            format!("{REBUILD}, if {VERIFY} shows that the rest holds"),
         );
     }
     match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {

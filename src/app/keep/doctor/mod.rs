@@ -6,6 +6,7 @@ mod derived;
 mod evidence;
 mod files;
 mod heads;
+mod left_over;
 mod outside;
 mod secrets;
 
@@ -273,6 +274,7 @@ fn stored(
     checks.push(derived::schema(store));
     checks.push(derived::lists(store));
     checks.extend(evidence::all(store, paths));
+    checks.extend(left_over::all(store, paths));
     checks.push(match config {
         Some(config) => secrets::signing(&paths.root, store, config.keys.signer()),
         None => DoctorCheck::skipped(

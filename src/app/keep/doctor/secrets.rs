@@ -155,6 +155,6 @@ fn is_sealed(path: &Path) -> bool {
     const BEGINNING: u64 = 32;
     let mut start = Vec::new();
     let read =
-        std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
+        crate::os::open_regular(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
     read.is_ok() && SEALED.iter().any(|mark| start.starts_with(mark))
 }

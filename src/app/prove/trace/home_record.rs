@@ -20,7 +20,7 @@ use crate::record::trace::level::{Absence, TraceLevel, TraceProfile};
 use crate::record::trace::mapping::{
     TraceMapping, TraceRequest, agent_id_hash, task_id, thought_id, trace_id,
 };
-use crate::record::trace::signed::{Trace, UnsignedTrace};
+use crate::record::trace::signed::{Trace, UnsignedTrace, key_id};
 use crate::record::trace::value::TraceValue;
 use crate::store::{Store, StoreError};
 use crate::verify::CheckVerdict;
@@ -109,13 +109,9 @@ impl<'a> HomeRecord<'a> {
 
     /// How screens call the exchange that a trace is of.
     pub fn name_of(&self, trace: &Trace) -> Option<String> {
-        let id = trace
-            .unsigned
-            .thought_id
-            .strip_prefix("th_")?
-            .parse()
-            .ok()?;
-        find::short_id_of(self.store, id).ok().flatten()
+        find::short_id_of(self.store, exchange_of(trace)?)
+            .ok()
+            .flatten()
     }
 
     fn origin(&self) -> &str {
@@ -133,11 +129,26 @@ impl<'a> HomeRecord<'a> {
                 "it is by {name}, which is no key of this home's ledger"
             ));
         }
-        let (_, last) = self.retired.iter().find(|(key, _)| *key == signer)?;
-        let asked = self.find(head.exchange, TraceLevel::Generic).ok()?;
+        self.replaced_before(head.exchange, |key| *key == signer)
+    }
+
+    /// Why a trace of this home can't be by the key that it names; none where it can.
+    pub fn refuses_key(&self, trace: &Trace) -> Option<String> {
+        let is_named = |key: &PublicKey| key_id(key) == trace.signature_key_id;
+        self.replaced_before(exchange_of(trace)?, is_named)
+    }
+
+    /// That a key of the ledger was replaced before an exchange was asked.
+    fn replaced_before(
+        &self,
+        exchange: Uuid,
+        is_it: impl Fn(&PublicKey) -> bool,
+    ) -> Option<String> {
+        let (key, last) = self.retired.iter().find(|(key, _)| is_it(key))?;
+        let asked = self.find(exchange, TraceLevel::Generic).ok()?;
         let is_later = asked.facts.prompt_number.saturating_sub(1) > *last;
         is_later.then(|| {
-            let name = signer.fingerprint();
+            let name = key.fingerprint();
             format!("it is by {name}, which was replaced before this was asked")
         })
     }
@@ -186,8 +197,7 @@ impl<'a> HomeRecord<'a> {
         if said.agent_id_hash != agent_id_hash(self.origin()) {
             return of_another_ledger();
         }
-        let id = said.thought_id.strip_prefix("th_");
-        let Some(id) = id.and_then(|id| id.parse().ok()) else {
+        let Some(id) = exchange_of(trace) else {
             return unknown();
         };
         let found = match self.find(id, said.trace_level) {
@@ -456,6 +466,12 @@ fn other_reason<'a>(
         found => found != Some(*code),
     };
     said.find(is_other).map(|(path, _)| path.as_str())
+}
+
+/// The exchange that a trace names.
+fn exchange_of(trace: &Trace) -> Option<Uuid> {
+    let id = trace.unsigned.thought_id.strip_prefix("th_")?;
+    id.parse().ok()
 }
 
 fn of_another_ledger() -> OwnVerdicts {

@@ -63,9 +63,10 @@ pub(super) fn select(
     match selection {
         TraceSelection::Named(names) => {
             for name in names {
-                let row = outcome_of(store, name)?.exchange_id;
-                if !found.exchanges.contains(&row) {
-                    found.exchanges.push(row);
+                for row in named(store, name)? {
+                    if !found.exchanges.contains(&row) {
+                        found.exchanges.push(row);
+                    }
                 }
             }
         }
@@ -101,8 +102,39 @@ pub(super) fn select(
     }
 }
 
-/// An exchange with its outcome, by what somebody typed.
+/// The exchange that a text means, or all of the conversation that it means that have an outcome.
+fn named(store: &ReadStore, name: &str) -> Result<Vec<Uuid>, OpenHomeError> {
+    match in_conversation(store, name)? {
+        Some(rows) => Ok(rows.iter().map(|row| row.exchange_id).collect()),
+        None => Ok(vec![outcome_of(store, name)?.exchange_id]),
+    }
+}
+
+/// What was asked in the conversation that a text means, and has an outcome; none where it means an
+/// exchange, or nothing.
+fn in_conversation(
+    store: &ReadStore,
+    name: &str,
+) -> Result<Option<Vec<ExchangeRow>>, OpenHomeError> {
+    match find::exchange(store, name) {
+        Err(nothing) if nothing.is_nothing() => {}
+        _ => return Ok(None),
+    }
+    let Ok(meant) = find::conversation::conversation(store, name, None) else {
+        return Ok(None);
+    };
+    let mut rows = Vec::new();
+    for id in store.turns_in(meant.thread)? {
+        rows.extend(store.exchange(id)?.filter(|row| row.outcome.is_some()));
+    }
+    Ok((!rows.is_empty()).then_some(rows))
+}
+
+/// An exchange with its outcome, by what somebody typed: of a conversation the newest.
 pub(super) fn outcome_of(store: &ReadStore, name: &str) -> Result<ExchangeRow, OpenHomeError> {
+    if let Some(newest) = in_conversation(store, name)?.and_then(|mut rows| rows.pop()) {
+        return Ok(newest);
+    }
     let row = find::exchange(store, name)?;
     if row.outcome.is_some() {
         return Ok(row);

@@ -273,6 +273,9 @@ impl CheckedAlone {
         };
         if recorded.answer == CheckAnswer::Yes {
             checked.exchange = own.name_of(trace);
+            if let Some(why) = own.refuses_key(trace) {
+                checked.change(TraceQuestion::KeyId, |_| no(why));
+            }
         }
         if let (Some(head), Some(signer)) = (&self.head, checked.signed_by)
             && let Some(why) = own.refuses_signer(head, signer)

@@ -14,6 +14,7 @@ use crate::record::tree::{Frontier, parse_note};
 
 use super::rows::document;
 use super::{AdoptFault, NewerCommit, NewerLedger};
+use crate::recorder::apply::MAX_CHECKPOINT;
 use crate::recorder::{CHECKPOINT, RecorderError};
 
 fn unreadable(place: String, reason: impl std::fmt::Display) -> RecorderError {
@@ -140,9 +141,6 @@ impl NewerLedger {
         Ok(signer)
     }
 }
-
-/// A tree head has some 200 bytes.
-const MAX_CHECKPOINT: u64 = 16 * 1024;
 
 struct StepCollector<'a> {
     repository: &'a Repository,

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
-use crate::ledger::{LedgerError, Oid};
+use crate::ledger::{LedgerError, Oid, head_of};
+use crate::os::open_regular;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::store::{CommitRow, LedgerHead, Store};
 
@@ -56,7 +57,7 @@ fn apply_error(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
 /// What keeps a repository from being read although it is whole, and says nothing of what is on record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hindrances {
-    /// There is no file `HEAD`.
+    /// There is no file `HEAD` that stock git reads.
     pub no_head: bool,
     /// What is in its place; files that give commits other parents (`shallow`, `info/grafts`).
     pub aside: Vec<PathBuf>,
@@ -71,7 +72,7 @@ impl Hindrances {
             return Hindrances::default();
         }
         let head = path.join(HEAD);
-        let no_head = !std::fs::symlink_metadata(&head).is_ok_and(|found| found.is_file());
+        let no_head = head_of(path).is_err();
         let others = ["shallow", "info/grafts"].map(|part| path.join(part));
         let head = no_head.then_some(head).into_iter();
         Hindrances {
@@ -95,7 +96,7 @@ pub fn take_out_of_the_way(path: &Path) -> Result<Hindrances, RecorderError> {
         .map(|file| set_aside(file))
         .collect::<Result<_, _>>()?;
     if no_head {
-        restore_head(path, &mut MissingParts::default())?;
+        restore_head(path)?;
     }
     Ok(Hindrances { no_head, aside })
 }
@@ -117,8 +118,13 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
         return Ok(LedgerPlace::Hindered(hindrances));
     }
     for part in [HEAD, "config"] {
-        match std::fs::read(path.join(part)) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+        match open_regular(&path.join(part)) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                return Err(RecorderError::Unapplied {
+                    what: "reading ledger.git",
+                    reason: format!("{}: {e}", path.join(part).display()),
+                });
+            }
             _ => {}
         }
     }
@@ -136,8 +142,6 @@ pub struct LedgerContent {
     refs: BTreeMap<String, (RefPosition, Oid)>,
     /// Files of torn packs.
     packs: Vec<PathBuf>,
-    /// `HEAD` is missing or torn: gently needs it not, stock git finds no repository without.
-    no_head: bool,
     /// Commits of which an object is missing or torn.
     commits: u64,
 }
@@ -149,10 +153,6 @@ impl LedgerContent {
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
         lost.aside.extend(self.packs.iter().cloned());
-        lost.head = self.no_head;
-        if self.no_head && is_there(&path.join(HEAD)) {
-            lost.aside.push(path.join(HEAD));
-        }
         match &self.here {
             LedgerPlace::Broken => lost.aside.push(path.to_owned()),
             LedgerPlace::Hindered(Hindrances { no_head, aside }) => {
@@ -195,9 +195,6 @@ impl LedgerContent {
         if lost.repository || self.commits > 0 || !self.packs.is_empty() {
             lost.commits = put_all(store, head, path, &mut ledger)?;
         }
-        if self.no_head {
-            restore_head(path, lost)?;
-        }
         for (name, (place, tip)) in &self.refs {
             let moved = match place {
                 RefPosition::Known(from) => ledger.move_ref(name, *from, *tip),
@@ -212,11 +209,8 @@ impl LedgerContent {
 }
 
 /// Makes `HEAD` as a new ledger has it. Durable on return.
-fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
+fn restore_head(path: &Path) -> Result<(), RecorderError> {
     let file = path.join(HEAD);
-    if is_there(&file) {
-        lost.aside.push(set_aside(&file)?);
-    }
     let written = std::fs::write(&file, HEAD_TEXT)
         .and_then(|()| File::open(&file)?.sync_all())
         .and_then(|()| File::open(path)?.sync_all());
@@ -229,13 +223,6 @@ fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderErro
 /// Whether there is anything, be it a link to nothing.
 fn is_there(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
-}
-
-/// Whether stock git would take the folder for no repository, for want of a `HEAD`.
-fn is_headless(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path.join(HEAD)).unwrap_or_default();
-    let text = text.trim_end();
-    !text.starts_with("ref: refs/") && text.parse::<Oid>().is_err()
 }
 
 fn made(path: &Path) -> Result<Ledger, RecorderError> {
@@ -283,7 +270,6 @@ pub fn look(
             here,
             refs: BTreeMap::new(),
             packs: Vec::new(),
-            no_head: false,
             commits: 0,
         });
     }
@@ -322,14 +308,10 @@ pub fn look(
             }
         }
     }
-    let no_head = here
-        .ledger()
-        .is_some_and(|ledger| is_headless(ledger.path()));
     Ok(LedgerContent {
         here,
         refs,
         packs,
-        no_head,
         commits,
     })
 }
