@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(key, vectors.trace_key);
         for case in &vectors.cases {
             let facts = case.turn().facts("gently/x").unwrap();
-            let mapping = TraceMapping::NEWEST;
+            let mapping = TraceMapping::First;
             let built = mapping.build(&facts, TraceRequest::COMMITTED).unwrap();
             let bytes = built.trace.to_be_signed().unwrap();
             let doc = case.document();

@@ -27,7 +27,7 @@ fn envelope_of(facts: &TraceFacts, level: TraceLevel) -> Envelope {
         format: Format,
         kind: EnvelopeKind::Trace,
         line: Hash32::digest(b"outcome"),
-        mapping: TraceMapping::NEWEST,
+        mapping: TraceMapping::First,
         origin: facts.origin.clone(),
         prompt_line: facts.prompt_line,
         proof: None,
@@ -184,7 +184,7 @@ fn one_character_of_every_key() {
     let value = value.to_string();
     let bytes = envelope(TraceLevel::Generic).trace.unsigned.signed_bytes();
     let sha256 = Hash32::digest(&bytes).to_string();
-    let texts: [(&str, &str, &str, &[&str]); 20] = [
+    let texts: [(&str, &str, &str, &[&str]); 21] = [
         ("absent", "no_specialist", "not_measured", &["bound"]),
         (
             "absent",
