@@ -13,7 +13,7 @@ use crate::app::words::nearest;
 use crate::cli::screen::{beginning, quiet};
 
 /// So many options that begin with a letter are named for it.
-const LETTERS: usize = 3;
+const LETTERS: usize = 4;
 /// What other programs call the number of what is listed.
 const AS_MANY: [&str; 7] = ["limit", "max", "count", "lines", "last", "top", "l"];
 

@@ -657,9 +657,29 @@ fn a_commitment_is_to_the_signed_bytes_of_the_generic_trace() {
     ] {
         assert_ne!(committed(&changed), expected);
     }
-    assert_eq!(TraceMapping::named("gently.trace/2"), None);
-    let spelled = serde_json::to_string(&TraceMapping::First).unwrap();
-    assert_eq!(spelled, format!("\"{}\"", TraceMapping::First.name()));
+    assert_eq!(TraceMapping::named("gently.trace/3"), None);
+    for mapping in TraceMapping::ALL {
+        assert_eq!(TraceMapping::named(mapping.name()), Some(mapping));
+        let spelled = serde_json::to_string(&mapping).unwrap();
+        assert_eq!(spelled, format!("\"{}\"", mapping.name()));
+    }
+    // A specialist shows in the second mapping alone.
+    let asked = TraceFacts {
+        domain_alignment: Ok(667),
+        ..facts()
+    };
+    assert_eq!(TraceMapping::of(&asked), TraceMapping::Second);
+    assert_eq!(TraceMapping::of(&facts()), TraceMapping::First);
+    let bytes = |mapping: TraceMapping, facts: &TraceFacts| {
+        let built = mapping.build(facts, TraceRequest::COMMITTED).unwrap();
+        built.trace.to_be_signed().unwrap()
+    };
+    let told = String::from_utf8(bytes(TraceMapping::Second, &asked)).unwrap();
+    assert!(told.contains("\"domain_alignment\":0.667"), "{told}");
+    assert_eq!(
+        bytes(TraceMapping::First, &asked),
+        bytes(TraceMapping::First, &facts())
+    );
 }
 
 /// One key signs commits, receipts and envelopes, tree heads, and traces.

@@ -14,6 +14,8 @@ struct EvidenceTable {
     row: &'static str,
     /// Columns that never change.
     fixed: &'static str,
+    /// Columns that never change and that a later migration adds, with its number.
+    added: Option<(usize, &'static str)>,
     /// Columns that get their values once, together with `outcome`.
     once: &'static str,
     /// What is derived from a text: erasing the text makes it null, and nothing else changes it.
@@ -35,6 +37,7 @@ const UNCHANGING: EvidenceTable = EvidenceTable {
     made_by: 1,
     row: "",
     fixed: "",
+    added: None,
     once: "",
     digests: "",
     free: "",
@@ -121,6 +124,7 @@ const EVIDENCE: &[EvidenceTable] = &[
         row: "what was measured of an exchange",
         fixed: "line exchange_id program door depth sources same_pairs is_in_conflict compile_ms \
             first_byte_ms model_ms judge_ms trace_mapping trace_commitment trace_key",
+        added: Some((5, "specialist domain_alignment")),
         ..UNCHANGING
     },
     EvidenceTable {
@@ -170,10 +174,24 @@ const EVIDENCE: &[EvidenceTable] = &[
 /// The triggers that keep those of [`EVIDENCE`] that a migration makes, as one script.
 pub(super) fn triggers(made_by: usize) -> String {
     let tables = EVIDENCE.iter().filter(|table| table.made_by == made_by);
-    tables.map(EvidenceTable::triggers).collect()
+    let added = EVIDENCE
+        .iter()
+        .filter_map(|table| table.added_trigger(made_by));
+    tables.map(EvidenceTable::triggers).chain(added).collect()
 }
 
 impl EvidenceTable {
+    /// The trigger of the columns that a migration adds, if it adds any.
+    fn added_trigger(&self, added_by: usize) -> Option<String> {
+        let EvidenceTable { table, row, .. } = self;
+        let (_, columns) = self.added.filter(|(number, _)| *number == added_by)?;
+        Some(trigger(
+            &format!("{table}_added_is_final"),
+            &format!("UPDATE OF {} ON {table}", listed(columns)),
+            &format!("{row} is evidence and never changes"),
+        ))
+    }
+
     fn triggers(&self) -> String {
         let EvidenceTable { table, row, .. } = self;
         let changes = "is evidence and never changes";
@@ -246,7 +264,8 @@ mod tests {
             let table = evidence.table;
             let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"));
             let (fixed, once) = (evidence.fixed, evidence.once);
-            let parts = [fixed, once, evidence.digests, evidence.free].join(" ");
+            let added = evidence.added.map_or("", |(_, columns)| columns);
+            let parts = [fixed, added, once, evidence.digests, evidence.free].join(" ");
             let listed: Vec<String> = parts.split_whitespace().map(str::to_owned).collect();
             assert_eq!(
                 listed.len(),
