@@ -1,6 +1,6 @@
 //! A moment as people type it.
 
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 
@@ -11,7 +11,7 @@ const MOST_DAYS: u64 = 36_500;
 
 /// `2025-12-31T04:25:37Z`, `2025-12-31` (its first second, UTC), `today` and `yesterday` (the same), or
 /// an age: `90s`, `15m`, `2h`, `3d`, `1w`.
-pub fn when(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Sentence> {
+pub fn when(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, FieldSentence> {
     let wrong = || {
         let text = spelled_on_a_line(text);
         sentence![
@@ -55,7 +55,7 @@ pub fn when(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Se
 }
 
 /// The same where a number alone is one of days.
-pub fn older_than(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Sentence> {
+pub fn older_than(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, FieldSentence> {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !is_number {
         return when(field, text, now);

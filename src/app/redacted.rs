@@ -3,7 +3,7 @@
 use crate::govern::sanitize::redact;
 
 use super::home::open_error::OpenHomeError;
-use super::sentence::Sentence;
+use super::sentence::FieldSentence;
 
 /// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
 pub fn clean(text: &str) -> String {
@@ -11,7 +11,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
-pub fn no_secret(place: impl Into<Sentence>, text: &str) -> Result<(), OpenHomeError> {
+pub fn no_secret(place: impl Into<FieldSentence>, text: &str) -> Result<(), OpenHomeError> {
     match redact(text).found.first() {
         None => Ok(()),
         Some(found) => Err(OpenHomeError::Setting {

@@ -122,17 +122,17 @@ impl RequestField {
 
 /// A sentence for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sentence(Vec<SentencePart>);
+pub struct FieldSentence(Vec<FieldSentencePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum SentencePart {
+enum FieldSentencePart {
     Words(String),
     Field(RequestField),
 }
 
-impl Sentence {
+impl FieldSentence {
     /// It, and what follows.
-    pub fn and(mut self, next: impl Into<Sentence>) -> Sentence {
+    pub fn and(mut self, next: impl Into<FieldSentence>) -> FieldSentence {
         self.0.extend(next.into().0);
         self
     }
@@ -140,41 +140,41 @@ impl Sentence {
     /// Its text, as a door spells what a request names.
     pub fn spelled(&self, spell: impl Fn(RequestField) -> String) -> String {
         let parts = self.0.iter().map(|part| match part {
-            SentencePart::Words(words) => words.clone(),
-            SentencePart::Field(field) => spell(*field),
+            FieldSentencePart::Words(words) => words.clone(),
+            FieldSentencePart::Field(field) => spell(*field),
         });
         parts.collect()
     }
 }
 
-impl fmt::Display for Sentence {
+impl fmt::Display for FieldSentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.spelled(|field| field.name().to_owned()))
     }
 }
 
-impl From<&str> for Sentence {
+impl From<&str> for FieldSentence {
     fn from(words: &str) -> Self {
-        Sentence::from(words.to_owned())
+        FieldSentence::from(words.to_owned())
     }
 }
 
-impl From<String> for Sentence {
+impl From<String> for FieldSentence {
     fn from(words: String) -> Self {
-        Sentence(vec![SentencePart::Words(words)])
+        FieldSentence(vec![FieldSentencePart::Words(words)])
     }
 }
 
-impl From<RequestField> for Sentence {
+impl From<RequestField> for FieldSentence {
     fn from(field: RequestField) -> Self {
-        Sentence(vec![SentencePart::Field(field)])
+        FieldSentence(vec![FieldSentencePart::Field(field)])
     }
 }
 
-/// A [`Sentence`] of words and of what a request names.
+/// A [`FieldSentence`] of words and of what a request names.
 macro_rules! sentence {
     ($($part:expr),+ $(,)?) => {
-        $crate::app::sentence::Sentence::default()$(.and($part))+
+        $crate::app::sentence::FieldSentence::default()$(.and($part))+
     };
 }
 pub(crate) use sentence;

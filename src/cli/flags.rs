@@ -1,7 +1,7 @@
 //! How the terminal spells what a request names: by the flag that takes it.
 
 use crate::app::home::open::OpenHomeError;
-use crate::app::sentence::{RequestField, Sentence};
+use crate::app::sentence::{FieldSentence, RequestField};
 
 /// `--older-than`.
 fn flag_of(field: RequestField) -> String {
@@ -13,7 +13,7 @@ fn flag_of(field: RequestField) -> String {
 }
 
 /// A sentence of the desk with the flags in it.
-pub(super) fn spelled(sentence: &Sentence) -> String {
+pub(super) fn spelled(sentence: &FieldSentence) -> String {
     sentence.spelled(flag_of)
 }
 

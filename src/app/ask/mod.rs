@@ -14,7 +14,7 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::anchor::agree::BlockLack;
-use crate::app::sentence::Sentence;
+use crate::app::sentence::FieldSentence;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
@@ -394,7 +394,7 @@ fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
 /// Why a question can't be asked by somebody who has no home yet and no language model: then none is
 /// made; nor for a model that there is not. None where it can, or where something else is wrong, which
 /// is said when the home is made.
-pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<Sentence> {
+pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<FieldSentence> {
     let config = Config::load(home, &open::env).ok()?;
     let (call, nowhere) = (&request.call, Path::new(""));
     let model = request.model.as_deref();

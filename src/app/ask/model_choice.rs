@@ -7,7 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::ask::conversation::stands_beside;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
@@ -88,7 +88,7 @@ impl CallOptions {
 }
 
 /// Where a model is chosen.
-fn model_place() -> Sentence {
+fn model_place() -> FieldSentence {
     sentence![RequestField::Model, ", model.default"]
 }
 

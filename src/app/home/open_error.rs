@@ -16,7 +16,7 @@ use crate::verify::VerifyError;
 use crate::witness::WitnessError;
 
 use crate::app::find::FindError;
-use crate::app::sentence::{Sentence, sentence};
+use crate::app::sentence::{FieldSentence, sentence};
 use crate::app::words::either;
 
 /// Why the house could not be opened.
@@ -86,7 +86,7 @@ pub enum OpenHomeError {
     #[error("{place}: {reason}")]
     Setting {
         /// Where it was given.
-        place: Sentence,
+        place: FieldSentence,
         /// What is wrong.
         reason: String,
     },
@@ -131,12 +131,12 @@ pub enum OpenHomeError {
     Refused(String),
     /// The same of what a request names, or does not name; a door spells that its own way.
     #[error("{0}")]
-    Wanting(Sentence),
+    Wanting(FieldSentence),
 }
 
 impl OpenHomeError {
     /// The same as a sentence, in which a door spells what a request names.
-    pub fn sentence(&self) -> Sentence {
+    pub fn sentence(&self) -> FieldSentence {
         match self {
             OpenHomeError::Wanting(sentence) => sentence.clone(),
             OpenHomeError::Setting { place, reason } => {

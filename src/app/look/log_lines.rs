@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::app::sentence::{RequestField, Sentence};
+use crate::app::sentence::{FieldSentence, RequestField};
 use crate::home::Home;
 use crate::log::back::{LineBack, LinesBack};
 use crate::log::read::ReadError;
@@ -43,7 +43,7 @@ pub struct LinesRequest {
 #[derive(Debug)]
 pub enum LinesError {
     /// The time is none.
-    Since(Sentence),
+    Since(FieldSentence),
     /// The log can't be read.
     Log(ReadError),
     /// The home could not be opened.

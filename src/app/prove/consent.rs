@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
@@ -64,7 +64,7 @@ pub fn consents(store: &ReadStore) -> Result<Consents, StoreError> {
     Ok(consents)
 }
 
-fn refused<T>(why: impl Into<Sentence>) -> Result<T, OpenHomeError> {
+fn refused<T>(why: impl Into<FieldSentence>) -> Result<T, OpenHomeError> {
     Err(OpenHomeError::Wanting(why.into()))
 }
 

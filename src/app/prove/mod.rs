@@ -20,11 +20,11 @@ pub mod tree_heads;
 pub mod verify;
 pub mod witness;
 
-use crate::app::sentence::Sentence;
+use crate::app::sentence::FieldSentence;
 
 /// A sentence for a person: why something is not handed on.
-pub struct NotHandedOn(pub Sentence);
+pub struct NotHandedOn(pub FieldSentence);
 
-fn because<T, E: From<NotHandedOn>>(why: impl Into<Sentence>) -> Result<T, E> {
+fn because<T, E: From<NotHandedOn>>(why: impl Into<FieldSentence>) -> Result<T, E> {
     Err(NotHandedOn(why.into()).into())
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use uuid::Uuid;
 
 use crate::app::prove::because;
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::context::event::EventKind;
 use crate::record::exchange::ExchangeOutcome;
@@ -408,7 +408,7 @@ fn shared(
     opened: &OpenHome,
     exchange: ExchangeRow,
     withheld: bool,
-) -> Result<Result<SharedTurn, Sentence>, OpenTextsError> {
+) -> Result<Result<SharedTurn, FieldSentence>, OpenTextsError> {
     let store = &opened.store;
     let Some(salt) = &exchange.salt else {
         return Ok(Err(why_gone(store, &exchange)?.into()));

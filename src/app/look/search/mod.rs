@@ -18,7 +18,7 @@ use uuid::Uuid;
 pub use snippet::{Snippet, SnippetPart};
 pub use typed::{NoSearch, TypedSearch};
 
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::home::Home;
@@ -280,7 +280,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn prepare(store: &'a ReadStore, request: &'a SearchRequest) -> Result<Self, OpenHomeError> {
-        let refused = |why: Sentence| Err(OpenHomeError::Wanting(why));
+        let refused = |why: FieldSentence| Err(OpenHomeError::Wanting(why));
         if request.place == SearchPlace::Items && request.is_about_turns() {
             return refused(sentence![
                 "facts, notes and decisions belong to no conversation, project or model: leave that out, or ",

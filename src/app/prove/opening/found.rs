@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::home::open::OpenHome;
 use crate::app::look::show;
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::ask::stored_text::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::kernel::Kernel;
@@ -206,8 +206,8 @@ fn stored_text(
 }
 
 /// Roles that can be opened, as a request names them.
-fn roles(named: &[Role], between: &str) -> Sentence {
-    let mut all = Sentence::default();
+fn roles(named: &[Role], between: &str) -> FieldSentence {
+    let mut all = FieldSentence::default();
     for (at, role) in named.iter().enumerate() {
         if at > 0 {
             all = all.and(between);
@@ -218,7 +218,7 @@ fn roles(named: &[Role], between: &str) -> Sentence {
 }
 
 /// Why what is stored does not give its commitment.
-fn why_unopened(asked: TurnText, is_changed: bool) -> Sentence {
+fn why_unopened(asked: TurnText, is_changed: bool) -> FieldSentence {
     match asked {
         TurnText::Prompt => CHANGED_QUESTION.into(),
         TurnText::Response if is_changed => CHANGED_ANSWER.into(),

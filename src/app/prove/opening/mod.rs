@@ -8,7 +8,7 @@ mod notes;
 mod stamp;
 
 use crate::app::prove::{NotHandedOn, because};
-use crate::app::sentence::Sentence;
+use crate::app::sentence::FieldSentence;
 use crate::ledger::read::Repository;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
@@ -81,7 +81,7 @@ pub struct NewOpening {
 #[derive(Debug)]
 pub enum OpenTextsError {
     /// A sentence for a person.
-    Refused(Sentence),
+    Refused(FieldSentence),
     /// Something is broken.
     Failed(OpenHomeError),
 }

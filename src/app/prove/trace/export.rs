@@ -7,7 +7,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::app::prove::{NotHandedOn, because};
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::audit::trace_facts::{TraceFactsReader, TraceSource};
 use crate::keys::Signer;
 use crate::record::hash::Hash32;
@@ -67,7 +67,7 @@ pub enum TraceExportError {
     /// Texts would be shown of exchanges that no consent covers.
     NoConsent(NoConsent),
     /// A sentence for a person.
-    Refused(Sentence),
+    Refused(FieldSentence),
     /// Something is broken.
     Failed(OpenHomeError),
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::home::Home;
 use crate::os::{shell_word, why_unread};
 use crate::record::ledger::commitment::Role;
@@ -173,7 +173,7 @@ impl TracesOutcome {
 pub fn check(
     request: &TraceCheckRequest,
     home: Option<&Home>,
-) -> Result<Vec<CheckedTrace>, Sentence> {
+) -> Result<Vec<CheckedTrace>, FieldSentence> {
     // A home that can't be read is no reason not to look at somebody else's file.
     let store = home.and_then(|home| open::store(home).ok());
     let store = store.filter(|store| store.begin_read().is_ok());
@@ -185,7 +185,7 @@ pub fn check(
 fn check_against(
     request: &TraceCheckRequest,
     own: Option<&HomeRecord<'_>>,
-) -> Result<Vec<CheckedTrace>, Sentence> {
+) -> Result<Vec<CheckedTrace>, FieldSentence> {
     let place = request.file.display();
     let bytes = crate::os::read_regular(&request.file, MAX_TRACE_FILE as u64);
     let bytes =
@@ -334,7 +334,7 @@ impl CheckKeys {
     fn of(
         request: &TraceCheckRequest,
         own: Option<&HomeRecord<'_>>,
-    ) -> Result<CheckKeys, Sentence> {
+    ) -> Result<CheckKeys, FieldSentence> {
         let named = request.key.as_deref().map(|text| {
             parse_public_key(text).map(TraceVerifier::new).ok_or_else(|| {
                 sentence![

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-use crate::app::sentence::Sentence;
+use crate::app::sentence::FieldSentence;
 use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
 use crate::home::Home;
 use crate::record::hash::Hash32;
@@ -185,7 +185,7 @@ pub fn check(said: &CorrectionInput) -> Result<(), OpenHomeError> {
         .map_err(OpenHomeError::Wanting)
 }
 
-fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, Sentence> {
+fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSentence> {
     let item = ItemInput::new(
         ItemKind::Correction,
         &said.claim,
@@ -205,13 +205,13 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, Sentence> 
             .any(|text| is_reserved(&text))
             .then(|| {
                 let why = "in it: it is put before a model as CLAIM (not: REJECTED)";
-                Sentence::from(format!("a correction can't have '{RESERVED}' {why}"))
+                FieldSentence::from(format!("a correction can't have '{RESERVED}' {why}"))
             })
     });
     let fault = fault.or_else(|| {
         let same = same_claim(&said.claim, &said.rejected);
         same.then(|| {
-            Sentence::from("a correction rejects something else than it claims".to_owned())
+            FieldSentence::from("a correction rejects something else than it claims".to_owned())
         })
     });
     fault.map_or(Ok(item), Err)

@@ -3,7 +3,7 @@
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::moment::when;
-use crate::app::sentence::{RequestField, Sentence, sentence};
+use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
@@ -96,7 +96,7 @@ impl ItemInput {
     }
 
     /// Why it is nothing that can be put on record.
-    pub(in crate::app::remember) fn fault(&self) -> Option<Sentence> {
+    pub(in crate::app::remember) fn fault(&self) -> Option<FieldSentence> {
         let (name, clean) = (
             self.kind.name(),
             self.clean(&mut Placeholders::new([0; 32])),
@@ -143,7 +143,10 @@ impl ItemInput {
     }
 
     /// When it was observed, or why that is no time.
-    pub(in crate::app::remember) fn observed_at(&self, now: Seconds) -> Result<Seconds, Sentence> {
+    pub(in crate::app::remember) fn observed_at(
+        &self,
+        now: Seconds,
+    ) -> Result<Seconds, FieldSentence> {
         let given = self
             .origin
             .observed_at
