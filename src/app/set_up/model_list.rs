@@ -48,7 +48,7 @@ pub enum ServerState {
     Fault {
         /// Short code of the fault, such as `unreachable`.
         reason: String,
-        /// FieldSentence that says what happened.
+        /// Sentence that says what happened.
         said: String,
     },
 }
