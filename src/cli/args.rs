@@ -350,7 +350,7 @@ pub struct SpecialistWishArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "model")]
     pub specialist: Option<String>,
     /// Whom it goes to: fast asks the specialist of whom most is expected
-    #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["model", "specialist"])]
+    #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["model", "specialist"])]
     pub accuracy: Option<AccuracyArg>,
     /// The domain that it is of; without it, its words decide
     #[arg(long, value_name = "NAME")]

@@ -68,7 +68,13 @@ pub struct CorrectionArgs {
     #[arg(long, value_name = "NUMBER", default_value = "0.9")]
     confidence: Thousandths,
     /// How fast that is lost: A not, B in decades, C in years, D in months
-    #[arg(long, value_name = "CLASS", value_enum, ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "CLASS",
+        value_enum,
+        ignore_case = true,
+        hide_possible_values = true
+    )]
     decay: Option<DecayArg>,
     /// A fact, note, decision or correction that it takes the place of
     #[arg(long, value_name = "ID")]

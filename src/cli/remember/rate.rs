@@ -18,7 +18,7 @@ pub struct RateArgs {
     /// Whether it was good
     #[arg(value_enum)]
     verdict: VerdictArg,
-    /// Why
+    /// What was good or bad about it
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
 }

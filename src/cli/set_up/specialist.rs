@@ -27,8 +27,14 @@ pub enum DomainCommand {
         /// Words by which a question is known to be of it, between commas
         #[arg(long, value_name = "WORDS")]
         words: String,
-        /// How fast its corrections fade that don't say it
-        #[arg(long, value_name = "CLASS", value_enum, ignore_case = true)]
+        /// How fast its corrections fade that don't say it: A, B, C or D
+        #[arg(
+            long,
+            value_name = "CLASS",
+            value_enum,
+            ignore_case = true,
+            hide_possible_values = true
+        )]
         decay: Option<DecayArg>,
     },
     /// List domains
@@ -44,8 +50,14 @@ pub enum DomainCommand {
         /// All of its words from now on, between commas
         #[arg(long, value_name = "WORDS")]
         words: Option<String>,
-        /// How fast its corrections fade that don't say it
-        #[arg(long, value_name = "CLASS", value_enum, ignore_case = true)]
+        /// How fast its corrections fade that don't say it: A, B, C or D
+        #[arg(
+            long,
+            value_name = "CLASS",
+            value_enum,
+            ignore_case = true,
+            hide_possible_values = true
+        )]
         decay: Option<DecayArg>,
     },
     /// End a domain: no question is of it any more

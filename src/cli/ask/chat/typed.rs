@@ -68,9 +68,9 @@ pub enum ChatCommand {
     Correct(String),
     /// Say whether the last answer was good, and why.
     Rate {
-        /// Whether it was.
+        /// Whether it was good.
         is_good: bool,
-        /// Why.
+        /// What was good or bad about it.
         why: Option<String>,
     },
     /// Ask this specialist from here on; none for models by their own names.
