@@ -154,7 +154,10 @@ fn a_broken_kernel_changes_nothing() {
         .gently(&["kernel", "check", "no-such.toml"])
         .exits(2)
         .err;
-    assert!(words.contains("no-such.toml: there is no such file"), "{words}");
+    assert!(
+        words.contains("no-such.toml: there is no such file"),
+        "{words}"
+    );
     person.gently(&["kernel", "show"]).exits(2);
     person.gently(&["kernel", "set", "no-such.toml"]).exits(2);
     assert!(!person.home().exists());

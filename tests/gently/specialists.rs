@@ -191,7 +191,7 @@ fn the_record_names_the_specialist_and_both_verifiers_agree() {
         "{}",
         trace(&[])
     );
-    let file = person.at("trace.json");
+    let file = person.home().with_file_name("trace.json");
     let out = file.to_str().unwrap();
     let args = [
         "trace", "export", "last", "--level", "generic", "--out", out,

@@ -546,14 +546,14 @@ const DERIVED: [(&str, u64, &str, bool, &str); 13] = [
     (
         "items",
         1,
-        "1 row of facts, notes, decisions and intents",
+        "1 row of facts, notes, decisions, intents and corrections",
         true,
         "UPDATE continuity_item SET state = 'ratified' WHERE kind = 'fact'",
     ),
     (
         "items",
         2,
-        "2 rows of facts, notes, decisions and intents",
+        "2 rows of facts, notes, decisions, intents and corrections",
         true,
         "DELETE FROM continuity_item",
     ),
