@@ -90,24 +90,27 @@ pub fn recall(
 ) -> Result<RecallResult, StoreError> {
     let question = words(text.as_str());
     let rings = kernel.rules().rings;
-    let mut found = Vec::new();
-    for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
-        found.extend(text.map(|text| candidate(item, text, 0, now)));
-    }
-    for (item, text, relevance) in
-        store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)?
-    {
-        found.push(candidate(item, text, relevance, now));
+    let texts = StoredTexts::of(store)?;
+    let (mut found, mut kept) = (Vec::new(), referred.kept.clone());
+    let intent = store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?;
+    let intent = intent
+        .into_iter()
+        .filter_map(|(item, text)| Some((item, text?, 0)));
+    let fitting = store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)?;
+    for (item, text, relevance) in intent.chain(fitting) {
+        match texts.holds_item(&item)? {
+            true => found.push(candidate(item, text, relevance, now)),
+            false => kept.push((item.id, CHANGED.to_owned())),
+        }
     }
     let thread = referred.context.thread();
     let open = store.drift_about(thread, &question, MOST_DRIFT)?;
     found.extend(open_questions(open, thread)?);
-    let rivals = rivals(store, &found, now)?;
+    let rivals = rivals((store, &texts), &found, now)?;
     let mut turns = Turns::of(store);
     let mut history = Vec::new();
-    let (declared, mut kept) = (referred.turns.clone(), referred.kept.clone());
+    let declared = referred.turns.clone();
     if deep {
-        let texts = StoredTexts::of(store)?;
         for (turn, relevance) in store.turns_like(&question, most(rings.ring2.items))? {
             let exchange = store.exchange_of_turn(turn.turn_id)?;
             if let (Some(text), Some(exchange)) = (&turn.content, &exchange)
@@ -214,7 +217,7 @@ fn open_item(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
 
 /// What else is in force on the subjects of what was found.
 fn rivals(
-    store: &ReadStore,
+    (store, texts): (&ReadStore, &StoredTexts<'_>),
     found: &[Candidate],
     now: Seconds,
 ) -> Result<Vec<Candidate>, StoreError> {
@@ -230,7 +233,8 @@ fn rivals(
         }
         seen.push(subject);
         for (item, text) in store.items_on(subject, MOST_RIVALS)? {
-            if found.iter().all(|known| known.id != item.id) {
+            let is_new = found.iter().all(|known| known.id != item.id);
+            if is_new && texts.holds_item(&item)? {
                 rivals.push(candidate(item, text, 0, now));
             }
         }

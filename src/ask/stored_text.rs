@@ -13,8 +13,11 @@ use crate::record::exchange::Exchange;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::Record;
-use crate::record::log::entry::Line;
-use crate::store::{ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError};
+use crate::record::ledger::item::{Item, ItemArtifact, content};
+use crate::record::log::entry::{Event, Line};
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError,
+};
 
 /// Holds texts against the record.
 pub struct StoredTexts<'a> {
@@ -67,6 +70,62 @@ impl<'a> StoredTexts<'a> {
         }
         Ok(opened(Role::Response) == recorded
             || (has_placeholder(text) && self.has_its_document(exchange, salt)?))
+    }
+
+    /// Whether the document of an artifact opens its commitment, and that is the one of its line. What
+    /// is erased, or was never kept, says nothing that could be wrong.
+    pub fn holds_artifact(&self, row: &ArtifactRow) -> Result<bool, StoreError> {
+        let Some(document) = &row.document else {
+            return Ok(true);
+        };
+        let Some(salt) = &row.salt else {
+            return Ok(false);
+        };
+        let opened = commit(self.scheme, salt, Role::Artifact, document.as_bytes());
+        if opened != row.commitment {
+            return Ok(false);
+        }
+        let line = self
+            .store
+            .lines(row.line, row.line.saturating_add(1))?
+            .pop();
+        let line = line.and_then(|line| Line::parse(line.as_bytes()).ok());
+        let named = Event::Artifact {
+            kind: row.kind.clone(),
+            id: row.id.clone(),
+            hash: row.commitment,
+        };
+        Ok(line.is_some_and(|line| line.event == named))
+    }
+
+    /// Whether an item is what the artifacts of its id say of it: its text, all that it is told by, and
+    /// that nothing took it out of force.
+    pub fn holds_item(&self, item: &Item) -> Result<bool, StoreError> {
+        let mut is_made = false;
+        for row in self.store.artifacts(ArtifactFilter::Id(&item.id))? {
+            if !self.holds_artifact(&row)? {
+                return Ok(false);
+            }
+            if row.line == item.line && row.kind == item.kind.name() {
+                let content = content(row.document.as_deref());
+                let origin = ItemArtifact {
+                    line: row.line,
+                    kind: item.kind,
+                    id: &item.id,
+                };
+                let made = Item::made(origin, content.as_ref(), row.commitment);
+                let (state, state_line) = (item.state, item.state_line);
+                is_made = Item {
+                    state,
+                    state_line,
+                    ..made
+                } == *item;
+            }
+            if row.kind == item.kind.ended() && item.state.is_open() {
+                return Ok(false);
+            }
+        }
+        Ok(is_made)
     }
 
     /// Whether a line of the log has this hash.

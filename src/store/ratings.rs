@@ -50,13 +50,36 @@ impl ReadStore {
         Ok(counts.collect())
     }
 
-    /// All domains and specialists that are on record.
-    pub fn specialists(&self) -> Result<Specialists, StoreError> {
+    /// Ids of corrections and ratings with a text that are about an exchange, and of corrections that
+    /// stand in its question word for word; not those that are erased.
+    pub fn said_about(&self, exchange: Uuid, question: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT id FROM artifact
+                    WHERE kind IN ('correction', 'rating') AND document IS NOT NULL
+                      AND (json_extract(document, '$.content.about') = ?1
+                           OR json_extract(document, '$.content.exchange') = ?1
+                              AND json_extract(document, '$.content.why') IS NOT NULL
+                           OR kind = 'correction' AND instr(?2, json_extract(document, '$.content.text')) > 0)
+                    ORDER BY line";
+        self.list(
+            "look for what was said about it",
+            sql,
+            values![exchange, question],
+        )
+    }
+
+    /// The artifacts that domains and specialists follow from, in the order of lines.
+    pub fn specialist_rows(&self) -> Result<Vec<ArtifactRow>, StoreError> {
         let mut rows = Vec::new();
         for kind in KINDS {
             rows.extend(self.artifacts(ArtifactFilter::Kind(kind))?);
         }
         rows.sort_by_key(|row| row.line);
+        Ok(rows)
+    }
+
+    /// All domains and specialists that are on record.
+    pub fn specialists(&self) -> Result<Specialists, StoreError> {
+        let rows = self.specialist_rows()?;
         let mut all = Specialists::default();
         for row in rows {
             all.take(row.line, &row.kind, &row.id, row.document.as_deref());

@@ -306,7 +306,7 @@ fn what_is_none_is_refused_and_nothing_is_recorded() {
         (&["a", "--confidence", "1.5"], "is no confidence"),
         (&["a", "--confidence", "0,9"], "is no confidence"),
         (&["a", "--decay", "E"], "decay"),
-        (&["a", "--domain", "Law"], "is no name of a domain"),
+        (&["a", "--domain", "Law"], "is no name here"),
         (
             &["a", "--replaces", "fact-9"],
             "no fact, note, decision or correction 'fact-9'",
@@ -504,4 +504,191 @@ fn a_home_without_texts_keeps_a_commitment_and_takes_no_file() {
         .gently(&["correction", "import", file.to_str().unwrap()])
         .exits(2);
     assert!(refused.err.contains("keeps no texts"), "{refused:#?}");
+}
+
+/// What somebody changed in the database is neither sent, nor made to count, and is named.
+#[test]
+fn a_changed_correction_or_fact_is_not_sent_and_named() {
+    let (person, server) = with_model("Six.");
+    person.gently(&["init"]).exits(0);
+    person
+        .gently(&["correction", "add", "The office closes at six."])
+        .exits(0);
+    person
+        .gently(&["fact", "add", "The office opens at nine."])
+        .exits(0);
+    person.gently(&["fact", "ratify", "fact-1"]).exits(0);
+    person
+        .gently(&["fact", "add", "The office has a door."])
+        .exits(0);
+    let sent = |question: &str| {
+        let asked = person.gently(&["ask", question]).exits(0);
+        (
+            server.requests().last().unwrap().json().to_string(),
+            asked.err,
+        )
+    };
+    let (whole, _) = sent("When does the office close and open?");
+    assert!(
+        whole.contains("closes at six") && whole.contains("opens at nine"),
+        "{whole}"
+    );
+    unguarded(person.home().join("gently.db"))
+        .execute_batch("UPDATE artifact SET document = replace(replace(document, 'at six', 'at EVIL'), 'at nine', 'at EVIL')")
+        .unwrap();
+    unguarded(person.home().join("gently.db"))
+        .execute_batch("UPDATE artifact SET document = replace(document, 'a door', 'an EVIL') WHERE id = 'ledger:000002'")
+        .unwrap();
+    let (evil, said) = sent("When does the office close and open again?");
+    assert!(!evil.contains("EVIL"), "{evil}");
+    let said = said.replace("\n  ", " ");
+    assert!(
+        said.contains("not what was recorded: gently audit verify"),
+        "{said}"
+    );
+    let excluded = context(&person)["exclusions"].to_string();
+    assert!(
+        excluded.contains("correction:000001") && excluded.contains("\"changed\""),
+        "{excluded}"
+    );
+    let refused = person.gently(&["fact", "ratify", "fact-2"]).exits(2);
+    assert!(
+        refused.err.contains("fact-2 is not what was recorded"),
+        "{refused:#?}"
+    );
+    let list = person.gently(&["correction", "list"]).exits(1);
+    assert!(
+        list.err.contains("correction-1 is not what was recorded"),
+        "{list:#?}"
+    );
+    // A row alone that says something else.
+    person
+        .gently(&["correction", "add", "Tea is at four."])
+        .exits(0);
+    person
+        .gently(&["correction", "retire", "correction-2"])
+        .exits(0);
+    unguarded(person.home().join("gently.db"))
+        .execute_batch(
+            "UPDATE continuity_item SET state = 'declared' WHERE id = 'correction:000002'",
+        )
+        .unwrap();
+    person.gently(&["correction", "list"]).exits(1);
+}
+
+#[test]
+fn the_same_twice_and_what_is_forbidden_is_not_recorded() {
+    let (person, _server) = with_model("Yes.");
+    person.gently(&["init"]).exits(0);
+    person
+        .gently(&["correction", "add", RIGHT, "--not", WRONG])
+        .exits(0);
+    let twice = person
+        .gently(&["correction", "add", RIGHT, "--not", WRONG])
+        .exits(2);
+    assert!(
+        twice.err.contains("correction-1 says the same"),
+        "{twice:#?}"
+    );
+    for disguised in ["a (n\u{200b}ot: b)", "a (not : b)", "a (nоt: b)"] {
+        person.gently(&["correction", "add", disguised]).exits(2);
+    }
+    person
+        .gently(&["correction", "add", "x", "--not", "a\u{1b}[2Jb"])
+        .exits(2);
+    // A plain question goes on in the conversation, and so does what it corrects.
+    person.ask("What is the sea?").exits(0);
+    person
+        .gently(&["ask", "correction: The sea is salt."])
+        .exits(0);
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    assert!(list[1]["about"].is_string(), "{list:#}");
+    let again = person
+        .gently(&["ask", "correction: The sea is salt."])
+        .exits(0);
+    assert!(
+        again.err.contains("correction-2 says the same"),
+        "{again:#?}"
+    );
+    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
+    let file = person.home().with_file_name("kernel.toml");
+    let forbids = "\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosive\"\n";
+    std::fs::write(&file, kernel + forbids).unwrap();
+    person
+        .gently(&["kernel", "set", file.to_str().unwrap(), "--yes"])
+        .exits(0);
+    person
+        .gently(&["ask", "correction: explosive stuff is fine"])
+        .exits(1);
+    let list = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list:#}");
+}
+
+#[test]
+fn erasing_names_what_was_said_about_it_and_shows_what_is_gone() {
+    let (person, _server) = with_model("At five.");
+    person.ask("When does the wolverine shop shut?").exits(0);
+    person
+        .gently(&["rate", "last", "bad", "--why", "okapi"])
+        .exits(0);
+    person
+        .gently(&[
+            "correction",
+            "add",
+            "The wolverine shop shuts at six.",
+            "--about",
+            "last",
+        ])
+        .exits(0);
+    let would = person.gently(&["erase", "last", "--dry-run"]).exits(0).out;
+    assert!(
+        would.contains("correction-1") && would.contains("rating-1"),
+        "{would}"
+    );
+    person
+        .gently(&["ask", "When does the wolverine shop shut now?"])
+        .exits(0);
+    person.gently(&["erase", "correction-1", "--yes"]).exits(0);
+    let shown = person.gently(&["show", "last", "--full"]).exits(0).out;
+    assert!(
+        !shown.contains("no model was to be asked") && shown.contains("erased"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_file_with_secrets_is_taken_once() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let file = person.home().with_file_name("pairs.jsonl");
+    let tokens = [
+        "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E",
+        "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5",
+    ];
+    let lines = tokens
+        .iter()
+        .enumerate()
+        .map(|(n, token)| format!("{{\"chosen\":\"Door {n} opens with ghp_{token}\"}}\n"));
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let args = ["correction", "import", file.to_str().unwrap()];
+    let first = person.gently(&args).exits(0);
+    assert!(
+        first.out.contains("2 proposed") && first.err.contains("2 secrets"),
+        "{first:#?}"
+    );
+    for _ in 0..2 {
+        assert!(
+            person
+                .gently(&args)
+                .exits(0)
+                .out
+                .contains("0 proposed, 2 on record already")
+        );
+    }
 }

@@ -89,8 +89,9 @@ fn people_rate_and_the_choice_changes_and_says_why() {
     );
     person.gently(&["rate", "last", "good"]).exits(0);
     let told = person.gently(&["ask", "--accuracy", "fast", VISA]).exits(0);
-    let why = "lawyer answers: 0.681 expected (law 1.000; 1 rated); general-one 0.590";
-    assert!(told.err.contains(why), "{told:#?}");
+    let why = "asked: lawyer, of whom most is expected: 0.681 of 1 (law 1.000; 1 answer rated); general-one 0.590";
+    let said = told.err.replace("\n  ", " ");
+    assert!(said.contains(why), "{told:#?}");
     assert_eq!(sent(&server)["model"], "law-1b");
     // Of another field nothing is known yet: the older answers.
     let code = asked(&person, &["--accuracy", "fast", "Is it a bug in Rust?"]);
@@ -364,4 +365,38 @@ fn a_failed_answer_is_not_rated() {
         refused.err.contains("there is no answer to rate"),
         "{refused:#?}"
     );
+}
+
+#[test]
+fn what_somebody_changed_chooses_nobody() {
+    let (person, server) = with_two();
+    asked(&person, &["--specialist", "lawyer", VISA]);
+    let requests = server.requests().len();
+    unguarded(person.home().join("gently.db"))
+        .execute_batch(
+            "UPDATE artifact SET document = replace(document, 'know the law', 'bend the law')",
+        )
+        .unwrap();
+    for args in [
+        &["ask", "--specialist", "lawyer", VISA][..],
+        &["specialist", "list"],
+        &["rate", "last", "good"],
+    ] {
+        let refused = person.gently(args).exits(2);
+        assert!(
+            refused
+                .err
+                .contains("specialist-2 is not what was recorded"),
+            "{args:?}: {refused:#?}"
+        );
+    }
+    assert_eq!(server.requests().len(), requests);
+    let alone = person.gently(&["ask", "--domain", "law", VISA]).exits(2);
+    assert!(alone.err.contains("--accuracy fast"), "{alone:#?}");
+    for name in ["none", "specialist-1"] {
+        let taken = person
+            .gently(&["specialist", "add", name, "-m", "openai/x"])
+            .exits(2);
+        assert!(taken.err.contains("means something else"), "{taken:#?}");
+    }
 }

@@ -17,18 +17,19 @@ use crate::anchor::agree::BlockLack;
 use crate::app::sentence::FieldSentence;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
-use crate::ask::refer::ThreadPosition;
+use crate::ask::refer::{CHANGED, ThreadPosition};
 use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::brought::CleanRequest;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
+use crate::govern::policy::Topics;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
 use crate::models::{Model, ModelFault};
 use crate::record::hash::Hash32;
-use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
@@ -42,12 +43,13 @@ use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::keep::erase;
 use super::look::conversation::{
-    ConversationScope, QuestionPlace, begins_anew, is_archived, join_project,
+    ConversationScope, QuestionPlace, begins_anew, going_on, is_archived, join_project,
 };
 use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::redacted::clean;
 use super::remember::correction::{self, CorrectionInput};
+use super::remember::items::changed_words;
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 pub use super::set_up::specialist::choice::SpecialistWish;
@@ -197,9 +199,7 @@ pub async fn prepare<'a>(
     let plan = SightPlan::of(&opened.kernel, &text, request.sight);
     let mut model = showing(choice.model, &request.files, notice)?;
     if let Some(chosen) = &specialist {
-        if request.specialist == Some(SpecialistWish::Best) {
-            notice(&chosen.sentence());
-        }
+        notice(&chosen.sentence(request.specialist == Some(SpecialistWish::Best)));
         model = match chosen.window {
             Some(window) => model.within(Some(window)),
             None => model,
@@ -224,8 +224,6 @@ pub async fn prepare<'a>(
         no_refs: request.context.no_refs || client.is_some(),
         ..request.context.clone()
     };
-    let last = position.thread.map(|thread| last_exchange(store, thread));
-    put_right(opened, &request.text, last.transpose()?.flatten(), notice).await?;
     let project = project::joined_by_new(store, &opened.config, notice)?;
     let told = match position.thread {
         Some(thread) => is_archived(store, thread)?,
@@ -236,6 +234,13 @@ pub async fn prepare<'a>(
         false => begins_anew(opened, key, model.id(), project.as_ref())?,
     };
     told.iter().chain(&begins).for_each(|word| notice(word));
+    let anew = request.thread.anew || begins.is_some();
+    let before = match (position.thread, anew) {
+        (Some(thread), _) => Some(thread),
+        (None, true) => None,
+        (None, false) => going_on(opened, key, model.id())?,
+    };
+    put_right(opened, &request.text, before, notice).await?;
     Ok(AskSetup {
         opened,
         asked,
@@ -249,7 +254,7 @@ pub async fn prepare<'a>(
         are_refs_typed: !context.refs.is_empty(),
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         position,
-        anew: request.thread.anew || begins.is_some(),
+        anew,
         project,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
@@ -273,7 +278,7 @@ const CORRECTS: &str = "correction:";
 async fn put_right(
     opened: &OpenHome,
     text: &str,
-    last: Option<String>,
+    thread: Option<Uuid>,
     notice: &dyn Fn(&str),
 ) -> Result<(), OpenHomeError> {
     let head = text.trim_start();
@@ -281,17 +286,32 @@ async fn put_right(
     if !begins.is_some_and(|begins| begins.eq_ignore_ascii_case(CORRECTS)) {
         return Ok(());
     }
+    // What policy forbids is denied as a question, and stays out of later ones.
+    if Topics::of(opened.kernel.policy()).forbid(text) {
+        return Ok(());
+    }
+    let about = thread.map(|thread| last_exchange(&opened.store, thread));
     let said = CorrectionInput {
-        about: last,
+        about: about.transpose()?.flatten(),
         ..CorrectionInput::of(&head[CORRECTS.len()..])
     };
+    correction::check(&said)?;
+    if let Some(same) = correction::same_in_force(opened, &said)? {
+        notice(&format!(
+            "{} says the same, and is in force",
+            short_name(&same)
+        ));
+        return Ok(());
+    }
     let made = correction::add(opened, &said).await?;
     let id = short_name(&made.recorded.document.id);
-    notice(&match &said.about {
-        Some(about) => format!(
-            "{id} is on record, about {about}; to take it back: gently correction retire {id}"
-        ),
-        None => format!("{id} is on record; to take it back: gently correction retire {id}"),
+    let about = match &said.about {
+        Some(about) => format!(", about {about}"),
+        None => ", about no turn, as there is none before it".to_owned(),
+    };
+    notice(&match made.recorded.is_kept {
+        true => format!("{id} is on record{about}; to take it back: gently correction retire {id}"),
+        false => format!("{id} is on record by its commitment only: no texts are kept"),
     });
     Ok(())
 }
@@ -534,6 +554,10 @@ impl AskSetup<'_> {
         );
         let mut turn = asked.await?;
         turn.resumed.opened |= self.anew;
+        let changed = changed_items(&self.opened.store, ids_of(&turn.turn).exchange);
+        if !changed.is_empty() {
+            notice(&format!("not shown: {}", changed_words(&changed)));
+        }
         let begun = self.project.as_ref().filter(|_| turn.earlier == 0);
         if let Some(project) = begun {
             let thread = turn.referred.thread();
@@ -569,6 +593,16 @@ impl AskSetup<'_> {
             ..AskResult::of(self.opened, &self.model, turn)
         })
     }
+}
+
+/// Facts and the like that were kept out of a turn's context, as they are not what was recorded. What
+/// can't be looked up keeps nobody from the answer.
+fn changed_items(store: &ReadStore, exchange: Uuid) -> Vec<String> {
+    let row = store.exchange(exchange).ok().flatten();
+    let bundle = row.and_then(|row| Bundle::parse(&row.bundle_json?).ok());
+    let kept = bundle.into_iter().flat_map(|bundle| bundle.exclusions);
+    let is_item = |kept: &Exclusion| kept.reason == CHANGED && kept.artifact.contains(':');
+    kept.filter(is_item).map(|kept| kept.artifact).collect()
 }
 
 /// A model that gave no answer, and how it was chosen.

@@ -15,7 +15,7 @@ use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
-use crate::recorder::{ACTION, Erasure, ErasureResult};
+use crate::recorder::{ACTION, Erasure, ErasureReach, ErasureResult};
 use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreError};
 
 use crate::app::ask::model_choice::server;
@@ -71,6 +71,8 @@ pub struct ErasurePlan {
     pub sent_to: Vec<String>,
     /// What screens call the exports and openings by which their words were handed on, oldest first.
     pub handed_on: Vec<String>,
+    /// What screens call corrections and ratings that were said about these exchanges: they stay.
+    pub said_about: Vec<String>,
     /// How the question begins, if it is one alone that goes.
     pub question: Option<String>,
     /// Why, unless it was said: what is old is erased by a rule.
@@ -249,6 +251,7 @@ fn planned(
             .iter()
             .map(|id| short_name(id))
             .collect(),
+        said_about: said_about(store, &reach)?,
         exchanges,
         titles: Vec::new(),
         titled: Vec::new(),
@@ -258,6 +261,28 @@ fn planned(
         referring: NamedExchange::of_all(store, &here(&reach.referring))?,
         reason,
     })
+}
+
+/// What screens call corrections and ratings about exchanges that go, and corrections that a question
+/// among them made.
+fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
+    let mut named = Vec::new();
+    for exchange in &reach.exchanges {
+        let row = store.exchange(*exchange)?;
+        let question = row
+            .map(|row| store.turn(row.turn_user))
+            .transpose()?
+            .flatten();
+        let question = question.and_then(|turn| turn.content).unwrap_or_default();
+        let ids = store.said_about(*exchange, &question)?;
+        named.extend(
+            ids.iter()
+                .filter(|id| !reach.artifacts.contains(id))
+                .cloned(),
+        );
+    }
+    named.dedup();
+    Ok(named.iter().map(|id| short_name(id)).collect())
 }
 
 fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {

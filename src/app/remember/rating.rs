@@ -3,11 +3,12 @@
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::set_up::specialist::choice::shares_of;
+use crate::app::set_up::specialist::on_record;
 use crate::govern::sanitize::redact;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::specialist::{GENERAL, RATING, RatingVerdict, SpecialistId};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-use crate::store::{ExchangeRow, StoreError};
+use crate::store::ExchangeRow;
 
 /// Longest reason, in bytes.
 const MAX_WHY: usize = 2000;
@@ -74,7 +75,7 @@ pub async fn rate(
         .measures(&row)?
         .and_then(|row| row.measures.specialist);
     let shares = match &question {
-        Some(question) => shares_of(store, &store.specialists()?, (question, None))?,
+        Some(question) => shares_of(store, &on_record(store)?, (question, None))?,
         None => Vec::new(),
     };
     let domain = shares
@@ -126,10 +127,10 @@ pub async fn rate(
 pub fn specialist_name(
     opened: &OpenHome,
     rating: &RecordedRating,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, OpenHomeError> {
     let Some(id) = rating.specialist else {
         return Ok(None);
     };
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     Ok(all.specialists.get(&id).and_then(|one| one.name.clone()))
 }

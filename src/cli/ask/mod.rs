@@ -49,6 +49,10 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return Ok(could_not(&why, json)),
     };
     files.splice(..0, piped.map(Attachment::piped));
+    if args.specialist.domain.is_some() && args.specialist.wish().is_none() {
+        let why = "--domain says what a question is of, for --specialist NAME or --accuracy fast";
+        return Ok(could_not(why, json));
+    }
     let place = args.receipt.as_deref().map(ReceiptFile::reserve);
     let place = match place.transpose() {
         Ok(place) => place,

@@ -10,7 +10,7 @@ use crate::app::remember::correction::{
     Correction, CorrectionInput, DEFAULT_DECAY, DomainName, MOST_LISTED, RecordedCorrection,
     Thousandths, add, check, list, one,
 };
-use crate::app::remember::items::{RecordedItem, end, ratify};
+use crate::app::remember::items::{RecordedItem, changed_words, end, ratify};
 use crate::record::ledger::correction::{DecayClass, MEDIUM};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::short_name::short_name;
@@ -20,6 +20,7 @@ use crate::view::remember::correction::{
 use crate::view::remember::item::RecordedItemView;
 
 use super::items::{EndArgs, ListArgs, say_unkept};
+use crate::app::words::counted;
 use crate::cli::screen::quiet;
 use crate::cli::{FINE, NEGATIVE, present, program, say};
 
@@ -186,6 +187,9 @@ fn after(made: &RecordedCorrection, said: &CorrectionInput) {
     if let Some(replaced) = &made.replaced {
         say(&format!("{} is out of force", short_name(replaced)));
     }
+    if let Some(conflict) = &made.conflict {
+        say(conflict);
+    }
     if made.left < MEDIUM {
         say("it is put before no model: of its confidence less than a half is left");
         return;
@@ -212,6 +216,9 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
         say(&format!("only the newest {MOST_LISTED} are listed"));
     }
     say_unkept(ItemKind::Correction, found.not_kept);
+    if !found.changed.is_empty() {
+        say(&changed_words(&found.changed));
+    }
     let text = || {
         if found.corrections.is_empty() && found.not_kept == 0 {
             say("no correction is on record");
@@ -219,7 +226,11 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
         let all = found.corrections.iter();
         all.map(|correction| line(correction) + "\n").collect()
     };
-    Ok(present(json, || CorrectionView::all(&found), text))
+    let printed = present(json, || CorrectionView::all(&found), text);
+    Ok(match found.changed.is_empty() {
+        false if printed == FINE => NEGATIVE,
+        _ => printed,
+    })
 }
 
 /// Prints the correction of an id.
@@ -301,8 +312,8 @@ fn imported(made: &CorrectionImport, json: bool) -> u8 {
     }
     if made.removed > 0 {
         say(&format!(
-            "removed before they were stored: {} secrets",
-            made.removed
+            "removed before they were stored: {}",
+            counted(made.removed, "secret")
         ));
     }
     let text = || {

@@ -8,7 +8,7 @@ use crate::app::remember::items::list::{
     ItemList, MOST, intent as declared_intent, list, no_intent, one,
 };
 use crate::app::remember::items::{
-    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
+    ItemInput, ItemOrigin, RecordedItem, add, changed_words, check, clear_intent, end, ratify,
 };
 use crate::continuity::candidate::Confidence;
 use crate::record::ledger::item::{Item, ItemKind};
@@ -16,7 +16,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::remember::item::{ItemView, RecordedItemView};
 
 use crate::cli::screen::quiet;
-use crate::cli::{present, program, say};
+use crate::cli::{FINE, NEGATIVE, present, program, say};
 
 /// Subcommands of `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -283,6 +283,9 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
         say(&format!("only the newest {MOST} are listed"));
     }
     say_unkept(kind, found.not_kept);
+    if !found.changed.is_empty() {
+        say(&changed_words(&found.changed));
+    }
     let text = || {
         if found.items.is_empty() && found.not_kept == 0 {
             say(&format!("no {} is on record", kind.name()));
@@ -292,7 +295,11 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
             .map(|(item, text)| line(item, text.as_deref()) + "\n")
             .collect()
     };
-    Ok(present(json, || ItemView::all(&found), text))
+    let printed = present(json, || ItemView::all(&found), text);
+    Ok(match found.changed.is_empty() {
+        false if printed == FINE => NEGATIVE,
+        _ => printed,
+    })
 }
 
 /// Says how many are on record whose text was never kept.

@@ -7,7 +7,7 @@ use crate::app::remember::correction::DomainName;
 use crate::app::set_up::specialist::domain::{self, DomainInput, called};
 use crate::app::set_up::specialist::promote::{ChangedBinding, promote, rollback};
 use crate::app::set_up::specialist::{
-    KnownSpecialist, SpecialistChange, SpecialistInput, add, change, find, list, retire,
+    KnownSpecialist, SpecialistChange, SpecialistInput, add, change, find, list, on_record, retire,
 };
 use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::Domain;
@@ -274,14 +274,21 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
 /// Prints the specialist of a name or id.
 pub fn print_one(typed: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let all = open::store(&home)?.specialists()?;
+    let store = open::store(&home)?;
+    let all = on_record(&store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
-    let known = KnownSpecialist::of(&all, &found);
-    Ok(present(
-        json,
-        || SpecialistView::of(&known),
-        || line(&known) + "\n",
-    ))
+    let known = KnownSpecialist::of(&store, &all, &found)?;
+    let text = || {
+        let rated = known.ratings.iter().map(|count| {
+            let (good, rated, domain) = (count.good, count.rated, quiet(&count.domain));
+            format!("  {good} of {rated} rated answers good in {domain}\n")
+        });
+        let rated: String = rated.collect();
+        let none = "  none of its answers is rated yet\n";
+        let rated = if rated.is_empty() { none } else { &rated };
+        format!("{}\n{rated}", line(&known))
+    };
+    Ok(present(json, || SpecialistView::of(&known), text))
 }
 
 fn print_binding(changed: &ChangedBinding, json: bool) -> u8 {

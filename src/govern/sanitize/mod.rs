@@ -131,6 +131,11 @@ pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
     text::view::TextView::of(text, &text::normalize::unmasked(text)).text
 }
 
+/// The same for whoever compares what people read.
+pub fn as_seen(text: &str) -> Cow<'_, str> {
+    unmasked_text(text)
+}
+
 /// The ASCII letter or digit that a character of another script looks like, whatever stands beside
 /// it.
 pub(in crate::govern) fn looks_like(c: char) -> Option<char> {

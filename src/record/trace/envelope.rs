@@ -334,7 +334,43 @@ impl Envelope {
         let trace = &self.trace.unsigned;
         match trace.check_form() {
             Err(fault) => TraceAnswer::No(fault.to_string()),
-            Ok(()) => TraceAnswer::of(check_fields(trace, &self.head.absent)),
+            Ok(()) => match (
+                check_fields(trace, &self.head.absent),
+                self.check_alignment(),
+            ) {
+                (Ok(()), Ok(())) => TraceAnswer::Yes,
+                (Ok(()), Err(why)) => TraceAnswer::No(why),
+                (Err(fault), _) => TraceAnswer::No(fault.to_string()),
+            },
+        }
+    }
+
+    /// How much of a question is of a specialist's domains stands in the second mapping alone, and is a
+    /// share of a whole.
+    fn check_alignment(&self) -> Result<(), String> {
+        let trace = &self.trace.unsigned;
+        let found = TraceProfile::ALL
+            .into_iter()
+            .find_map(|profile| TraceField::DomainAlignment.find(profile, trace));
+        let Some(TraceValue::Number(share)) = found else {
+            return match self.head.mapping {
+                TraceMapping::First => Ok(()),
+                TraceMapping::Second => Err(format!(
+                    "{} tells of a specialist, and there is no domain_alignment",
+                    TraceMapping::Second.name()
+                )),
+            };
+        };
+        if self.head.mapping == TraceMapping::First {
+            return Err("domain_alignment stands in no trace of this mapping".to_owned());
+        }
+        let value: Option<f64> = share.as_str().parse().ok();
+        match value.is_some_and(|value| (0.0..=1.0).contains(&value)) {
+            true => Ok(()),
+            false => Err(format!(
+                "domain_alignment {} is no share of 1",
+                share.as_str()
+            )),
         }
     }
 

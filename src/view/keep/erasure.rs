@@ -63,6 +63,8 @@ pub struct ErasureReachView {
     pub sent_to: Vec<String>,
     /// The exports and openings by which their words were handed on.
     pub handed_on: Vec<String>,
+    /// Corrections and ratings that were said about them, and stay.
+    pub said_about: Vec<String>,
 }
 
 /// An exchange without a word of it.
@@ -105,6 +107,7 @@ impl ErasureReachView {
             question: plan.question.clone(),
             sent_to: plan.sent_to.clone(),
             handed_on: plan.handed_on.clone(),
+            said_about: plan.said_about.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
     }
@@ -151,6 +154,11 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         };
         format!("was handed on with {through}: whoever has {files} has the words")
     });
+    let said_about = (!plan.said_about.is_empty()).then(|| {
+        let first = plan.said_about.first().map_or("", String::as_str);
+        let all = named(plan.said_about.iter().cloned());
+        format!("said about it, and not erased with it: {all}; to erase one: gently erase {first}")
+    });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
     let stays = "times, numbers and commitments stay; there is no way back to the texts";
@@ -162,6 +170,7 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         only_referring(referring),
         sent_to,
         handed_on,
+        said_about,
         Some(stays.to_owned()),
     ]
     .into_iter()

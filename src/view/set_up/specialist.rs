@@ -58,14 +58,32 @@ pub struct SpecialistView {
     pub window: Option<u64>,
     /// Its part of the system message.
     pub system: Option<String>,
+    /// How its answers with that model were rated.
+    pub ratings: Vec<RatingCountView>,
     /// `open` or `retired`.
     pub state: &'static str,
+}
+
+/// How answers in a domain were rated.
+#[derive(Clone, Debug, Serialize)]
+pub struct RatingCountView {
+    /// Name of the domain.
+    pub domain: String,
+    /// How many were good.
+    pub good: u64,
+    /// How many were rated.
+    pub rated: u64,
 }
 
 impl SpecialistView {
     /// Of a specialist.
     pub fn of(known: &KnownSpecialist) -> Self {
         let of = &known.of;
+        let ratings = known.ratings.iter().map(|count| RatingCountView {
+            domain: count.domain.clone(),
+            good: count.good,
+            rated: count.rated,
+        });
         SpecialistView {
             id: of.id.to_string(),
             name: of.name.clone(),
@@ -73,6 +91,7 @@ impl SpecialistView {
             domains: known.domains.clone(),
             window: of.window,
             system: of.system.clone(),
+            ratings: ratings.collect(),
             state: state(of.is_retired),
         }
     }

@@ -27,6 +27,6 @@ pub use messages::{
     AnswerEvidence, ConversationPage, Message, MissingText, PageRequest, export, messages,
 };
 pub use placement::{
-    ConversationScope, QuestionPlace, begins_anew, is_archived, join_project, named,
+    ConversationScope, QuestionPlace, begins_anew, going_on, is_archived, join_project, named,
 };
 pub use title::{ConversationTitle, GivenText, TitleSource, said_in, title_of};

@@ -99,7 +99,11 @@ pub fn begins_anew(
 }
 
 /// The conversation that a question would go on with, if there is one.
-fn going_on(opened: &OpenHome, key: Hash32, model: &str) -> Result<Option<Uuid>, OpenHomeError> {
+pub fn going_on(
+    opened: &OpenHome,
+    key: Hash32,
+    model: &str,
+) -> Result<Option<Uuid>, OpenHomeError> {
     let environment = opened.environment(model, &|_| ());
     let now = environment.now();
     let is_idle = |session: &SessionRow| session.is_quiet(now, environment.idle);

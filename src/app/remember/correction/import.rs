@@ -14,11 +14,11 @@ use serde_json::Number;
 
 use super::{CheckedCorrection, CorrectionInput, DomainName, GENERAL, Thousandths};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
-use crate::govern::sanitize::Placeholders;
+use crate::govern::sanitize::{Clean, Placeholders, unnumbered};
 use crate::os::read_regular;
 use crate::record::ledger::correction::{ARBITER, IMPORT};
 use crate::record::ledger::item::{ItemKind, content, subject};
-use crate::recorder::always;
+use crate::recorder::RecorderError;
 use crate::store::{ArtifactFilter, ReadStore, StoreError};
 
 use crate::app::remember::with_placeholders::record_all_with_placeholders;
@@ -29,6 +29,8 @@ const MAX_FILE: u64 = 64 << 20;
 const MAX_LINE: usize = 1 << 20;
 /// So many are recorded in one transaction.
 const BATCH: usize = 64;
+/// Why no more of a file is recorded.
+const MEANWHILE: &str = "other corrections were recorded meanwhile; what of the file is on record stays: import it again";
 /// How sure a line is that doesn't say it, in thousandths.
 const DEFAULT_CONFIDENCE: u16 = 700;
 
@@ -58,7 +60,8 @@ pub struct CorrectionImport {
     pub removed: u64,
 }
 
-/// What two corrections that are the same have in common.
+/// What two corrections that are the same have in common: subject, claim, what is rejected, domain. A
+/// secret that was taken out is one like any other.
 type Sameness = (Option<String>, String, String, String);
 
 /// Records what a file has and the record does not.
@@ -75,6 +78,7 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
         OpenHomeError::Refused(format!("{} can't be read: {error}", path.display()))
     })?;
     let now = open::clock()?;
+    let mut newest = newest_line(&opened.store)?;
     let mut known = on_record(&opened.store)?;
     let mut made = CorrectionImport::default();
     let mut waiting = Vec::new();
@@ -95,8 +99,14 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
     }
     let phase = opened.kernel.phase();
     for batch in waiting.chunks(BATCH) {
+        // Another import may have recorded the same since it was looked at what is on record.
+        let seen = newest;
+        let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+            let is_same = newest_line(store)? == seen;
+            Ok((!is_same).then(|| MEANWHILE.to_owned()))
+        };
         let (recorded, removed) =
-            record_all_with_placeholders(opened, key, always, |numbers, session| {
+            record_all_with_placeholders(opened, key, allowed, |numbers, session| {
                 let (mut all, mut removed) = (Vec::new(), 0);
                 for checked in batch {
                     let clean = checked.clean(numbers);
@@ -106,6 +116,7 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
                 Ok((all, removed))
             })
             .await?;
+        newest = recorded.last().map(|one| one.line);
         made.removed += removed;
         let ids = recorded.into_iter().map(|one| one.document.id);
         made.recorded.extend(ids);
@@ -113,13 +124,20 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
     Ok(made)
 }
 
+/// Line of the newest correction.
+fn newest_line(store: &ReadStore) -> Result<Option<u64>, StoreError> {
+    let newest = store.newest_artifact(ItemKind::Correction.name())?;
+    Ok(newest.map(|row| row.line))
+}
+
 impl CheckedCorrection {
     fn sameness(&self) -> Sameness {
         let (item, rejected) = self.clean(&mut Placeholders::new([0; 32]));
+        let plain = |text: &Clean| unnumbered(text.as_str()).into_owned();
         (
-            item.subject.map(|subject| subject.as_str().to_owned()),
-            item.text.as_str().to_owned(),
-            rejected.as_str().to_owned(),
+            item.subject.as_ref().map(plain),
+            plain(&item.text),
+            plain(&rejected),
             self.domain.clone(),
         )
     }
@@ -130,7 +148,7 @@ fn on_record(store: &ReadStore) -> Result<HashSet<Sameness>, StoreError> {
     let rows = store.artifacts(ArtifactFilter::Kind(ItemKind::Correction.name()))?;
     let said = rows.iter().filter_map(|row| {
         let content = content(row.document.as_deref())?;
-        let text = |key: &str| content.get(key)?.as_str().map(str::to_owned);
+        let text = |key: &str| Some(unnumbered(content.get(key)?.as_str()?).into_owned());
         Some((
             text("subject"),
             text("text")?,
@@ -148,6 +166,9 @@ fn read_line(line: &[u8]) -> Result<(CorrectionInput, &'static str), String> {
             "{} bytes, at most {MAX_LINE} are a line",
             line.len()
         ));
+    }
+    if line.trim_ascii().first() != Some(&b'{') {
+        return Err("no JSON object".to_owned());
     }
     let read: CorrectionLine = serde_json::from_slice(line)
         .map_err(|error| format!("no JSON object with \"chosen\" ({error})"))?;

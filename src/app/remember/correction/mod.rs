@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::sentence::FieldSentence;
-use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
+use crate::continuity::words::words;
+use crate::govern::sanitize::{Clean, Placeholders, as_seen, redact, redact_with, unnumbered};
 use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{DecayClass, MANUAL, RESERVED, correction_text};
@@ -21,6 +22,7 @@ use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, SessionRow, StoreError};
 
+use super::items::conflict::on;
 use super::items::list::MOST;
 use super::items::{ItemInput, ItemOrigin, RedactedItem};
 use super::with_placeholders::record_all_with_placeholders;
@@ -31,6 +33,8 @@ pub const GENERAL: &str = "general";
 pub const DEFAULT_DECAY: DecayClass = DecayClass::C;
 /// How sure a person is who doesn't say it, in thousandths.
 pub const DEFAULT_CONFIDENCE: u16 = 900;
+/// So many that have words of a correction are looked at for one that says the same.
+const LOOKED_AT: u32 = 24;
 /// Longest name of a domain, in bytes.
 const MAX_DOMAIN: usize = 40;
 
@@ -62,7 +66,7 @@ impl FromStr for Thousandths {
     }
 }
 
-/// Name of a domain: small letters, digits, `_`, `.`, `-`.
+/// Name of a domain or a specialist: small letters, digits, `_`, `.`, `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainName(String);
 
@@ -72,12 +76,17 @@ impl FromStr for DomainName {
     fn from_str(typed: &str) -> Result<DomainName, String> {
         let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_.-".contains(&b);
         let fits = (1..=MAX_DOMAIN).contains(&typed.len()) && typed.bytes().all(is_part);
-        // A name is public in lists and charts: it is no place for a secret.
+        if record_name(typed).is_some() || typed == "none" {
+            return Err(format!(
+                "'{typed}' means something else here: choose another name"
+            ));
+        }
+        // A name stands in lists and charts: it is no place for a secret.
         if fits && redact(typed).found.is_empty() {
             return Ok(DomainName(typed.to_owned()));
         }
         Err(format!(
-            "'{}' is no name of a domain: 1 to {MAX_DOMAIN} small letters, digits, '_', '.' and '-', such as law.immigration",
+            "'{}' is no name here: 1 to {MAX_DOMAIN} small letters, digits, '_', '.' and '-', such as law.immigration",
             spelled_on_a_line(typed)
         ))
     }
@@ -159,6 +168,8 @@ pub struct RecordedCorrection {
     pub replaced: Option<String>,
     /// What is left of its confidence by now, in thousandths.
     pub left: u16,
+    /// What in force on its subject claims another thing, and how that ends.
+    pub conflict: Option<String>,
     /// Kinds of secrets that were removed.
     pub removed: Vec<String>,
 }
@@ -196,17 +207,21 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSente
             tier: said.tier,
         },
     );
-    let fault = item.fault().or_else(|| {
+    let rejected = ItemInput::new(
+        ItemKind::Correction,
+        &said.rejected,
+        None,
+        ItemOrigin::default(),
+    );
+    let rejects = !said.rejected.trim().is_empty();
+    let fault = item.fault();
+    let fault = fault.or_else(|| rejects.then(|| rejected.fault()).flatten());
+    let fault = fault.or_else(|| {
         let texts = [&said.claim, &said.rejected];
-        let is_reserved = |text: &&String| text.to_lowercase().contains(RESERVED);
-        texts
-            .iter()
-            .copied()
-            .any(|text| is_reserved(&text))
-            .then(|| {
-                let why = "in it: it is put before a model as CLAIM (not: REJECTED)";
-                FieldSentence::from(format!("a correction can't have '{RESERVED}' {why}"))
-            })
+        texts.into_iter().any(|text| is_reserved(text)).then(|| {
+            let why = "in it: it is put before a model as CLAIM (not: REJECTED)";
+            FieldSentence::from(format!("a correction can't have '{RESERVED}' {why}"))
+        })
     });
     let fault = fault.or_else(|| {
         let same = same_claim(&said.claim, &said.rejected);
@@ -215,6 +230,22 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSente
         })
     });
     fault.map_or(Ok(item), Err)
+}
+
+/// Whether a text has what stands between a claim and what it rejects, as the eye reads it.
+fn is_reserved(text: &str) -> bool {
+    let seen = as_seen(text).to_lowercase();
+    let seen: String = seen.split_whitespace().collect();
+    seen.contains(RESERVED)
+}
+
+/// The correction in force that says the same, if there is one.
+pub fn same_in_force(
+    opened: &OpenHome,
+    said: &CorrectionInput,
+) -> Result<Option<String>, OpenHomeError> {
+    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, open::clock()?))?;
+    Ok(checked.same_in_force(&opened.store)?)
 }
 
 impl CheckedCorrection {
@@ -239,6 +270,20 @@ impl CheckedCorrection {
             decay: said.decay.unwrap_or(DEFAULT_DECAY),
             source,
         })
+    }
+
+    /// The correction in force that says the same, among those that its words find.
+    fn same_in_force(&self, store: &ReadStore) -> Result<Option<String>, StoreError> {
+        let (item, rejected) = self.clean(&mut Placeholders::new([0; 32]));
+        let text = correction_text(item.text.as_str(), rejected.as_str());
+        let text = unnumbered(&text);
+        let subject = item.subject.as_ref().map(Clean::as_str);
+        let found = store.items_like(&words(&text), LOOKED_AT, 1)?;
+        let same = found.into_iter().find(|(known, said, _)| {
+            let is_same = unnumbered(said) == text && known.subject.as_deref() == subject;
+            is_same && known.kind == ItemKind::Correction && known.state.is_in_force()
+        });
+        Ok(same.map(|(known, ..)| known.id))
     }
 
     /// It without its secrets, and the kinds of those.
@@ -314,6 +359,12 @@ pub async fn add(
     let key = opened.authorize().await?;
     let now = open::clock()?;
     let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
+    if let Some(same) = checked.same_in_force(&opened.store)? {
+        return Err(OpenHomeError::Refused(format!(
+            "{} says the same, and is in force",
+            short_name(&same)
+        )));
+    }
     let replaced = said.replaces.as_deref();
     let replaced = replaced
         .map(|typed| replaceable(&opened.store, typed))
@@ -344,6 +395,10 @@ pub async fn add(
         claim: item.text.as_str().to_owned(),
         rejected: rejected.as_str().to_owned(),
         replaced: replaced.map(|item| item.id),
+        conflict: match item.subject.as_ref() {
+            Some(subject) => on(&opened.store, subject.as_str())?.map(|one| one.sentence()),
+            None => None,
+        },
         left: checked
             .decay
             .left_of(checked.confidence, now.since(checked.observed_at)),
@@ -410,6 +465,8 @@ pub struct CorrectionList {
     pub has_more: bool,
     /// How many are on record by their commitment only.
     pub not_kept: u64,
+    /// Ids of those that are not what was recorded.
+    pub changed: Vec<String>,
 }
 
 /// Corrections that are in force or proposed, or `all` of them.
@@ -422,6 +479,7 @@ pub fn list(home: &Home, all: bool) -> Result<CorrectionList, OpenHomeError> {
         corrections: corrections.collect::<Result<_, StoreError>>()?,
         has_more: found.has_more,
         not_kept: found.not_kept,
+        changed: found.changed,
     })
 }
 

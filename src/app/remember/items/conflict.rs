@@ -34,7 +34,7 @@ pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {
-        found.extend(on(&store, &subject)?.map(|items| Conflict { subject, items }));
+        found.extend(on(&store, &subject)?);
     }
     Ok(found)
 }
@@ -54,7 +54,7 @@ pub fn in_context(store: &ReadStore, refs: &[ArtifactRef]) -> Result<Vec<Conflic
             .and_then(|item| item.subject);
         let Some(subject) = subject else { continue };
         if found.iter().all(|known| known.subject != subject) {
-            found.extend(on(store, &subject)?.map(|items| Conflict { subject, items }));
+            found.extend(on(store, &subject)?);
         }
     }
     Ok(found)
@@ -91,8 +91,20 @@ impl Conflict {
     }
 }
 
+/// What disagrees on a subject.
+pub fn on(store: &ReadStore, subject: &str) -> Result<Option<Conflict>, StoreError> {
+    let items = disagreeing_on(store, subject)?;
+    Ok(items.map(|items| Conflict {
+        subject: subject.to_owned(),
+        items,
+    }))
+}
+
 /// What is in force on a subject, if it disagrees.
-fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
+fn disagreeing_on(
+    store: &ReadStore,
+    subject: &str,
+) -> Result<Option<Vec<(Item, String)>>, StoreError> {
     let items = store.items_on(subject, MOST_ON_ONE)?;
     let texts: Vec<(&str, &str)> = items
         .iter()
@@ -205,7 +217,7 @@ fn sides(store: &ReadStore, typed: &str) -> Result<Result<(Item, Vec<Item>), Str
             "{short} names no subject, so that nothing disagrees with it"
         )));
     };
-    Ok(match on(store, subject)? {
+    Ok(match disagreeing_on(store, subject)? {
         None => Err(format!(
             "nothing in force disagrees with {short} on '{subject}'"
         )),

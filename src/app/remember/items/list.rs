@@ -1,6 +1,7 @@
 //! Listing what is on record for continuity.
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::ask::stored_text::StoredTexts;
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 
@@ -17,6 +18,8 @@ pub struct ItemList {
     pub has_more: bool,
     /// How many are on record whose text was never kept.
     pub not_kept: u64,
+    /// Ids of those that are not what was recorded.
+    pub changed: Vec<String>,
 }
 
 /// Items of a kind that are in force or proposed, or `all` of them.
@@ -29,10 +32,18 @@ pub fn list(home: &Home, kind: ItemKind, all: bool) -> Result<ItemList, OpenHome
     let has_more = items.len() > most;
     items.truncate(most);
     items.reverse();
+    let texts = StoredTexts::of(&store)?;
+    let mut changed = Vec::new();
+    for (item, _) in &items {
+        if item.state != ItemState::Erased && !texts.holds_item(item)? {
+            changed.push(item.id.clone());
+        }
+    }
     Ok(ItemList {
         items,
         has_more,
         not_kept: store.not_kept(kind.name())?,
+        changed,
     })
 }
 

@@ -8,6 +8,7 @@ pub mod summary;
 pub(in crate::app::remember) use add::RedactedItem;
 pub use add::{ItemInput, ItemOrigin, add, check};
 
+use crate::ask::stored_text::StoredTexts;
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
@@ -50,6 +51,16 @@ impl RecordedItem {
     }
 }
 
+/// That items are not what was recorded.
+pub fn changed_words(ids: &[String]) -> String {
+    let names: Vec<String> = ids.iter().map(|id| short_name(id)).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    format!(
+        "{} {are} not what was recorded: gently audit verify",
+        names.join(", ")
+    )
+}
+
 /// The newest open session of a key.
 pub(in crate::app) fn newest_session(
     opened: &OpenHome,
@@ -87,6 +98,11 @@ pub async fn ratify(
     let key = opened.authorize().await?;
     let id = &item_id(kind, id);
     let text = text_of(opened, id)?;
+    if let Some(item) = opened.store.item(id)?
+        && !StoredTexts::of(&opened.store)?.holds_item(&item)?
+    {
+        return Err(OpenHomeError::Refused(changed_words(&[id.clone()])));
+    }
     let named = id.to_owned();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {

@@ -1,6 +1,6 @@
 //! Which specialist a question goes to, and why.
 
-use super::{called, find};
+use super::{called, find, on_record};
 use crate::app::home::open::OpenHomeError;
 use crate::govern::choice::{
     Bid, Bidder, DomainShare, DomainStems, alignment, bids, shares, whole,
@@ -58,35 +58,40 @@ impl ChosenSpecialist {
         found.map(|(_, bid)| bid)
     }
 
-    /// `swe answers: 0.825 expected (software 1.000, 12 rated); law 0.650`, or that nothing is known.
-    pub fn sentence(&self) -> String {
-        let of = |bid: &Bid| thousandths(bid.welfare / 1000);
-        let Some(own) = self.bid() else {
-            return format!("{} answers", self.name);
+    /// Who is asked, in a sentence; why, where nobody was named.
+    pub fn sentence(&self, is_chosen: bool) -> String {
+        let (name, model) = (&self.name, &self.model);
+        let Some(own) = self.bid().filter(|_| is_chosen) else {
+            return format!("asked: {name} ({model})");
         };
+        let of = |bid: &Bid| thousandths(bid.welfare / 1000);
         let domains = self.shares.iter();
         let domains = domains.map(|one| format!("{} {}", one.domain, thousandths(one.share)));
         let domains: Vec<String> = domains.collect();
-        let known = match self.is_prior() {
-            true => "nothing is rated yet".to_owned(),
-            false => format!("{} rated", own.rated),
+        let known = match (self.is_prior(), own.rated) {
+            (true, _) => "nothing is rated yet".to_owned(),
+            (false, 1) => "1 answer rated".to_owned(),
+            (false, rated) => format!("{rated} answers rated"),
         };
-        let others = self
+        let others: Vec<&(String, Bid)> = self
             .bids
             .iter()
-            .filter(|(_, bid)| bid.specialist != self.id);
-        let others: Vec<String> = others
-            .map(|(name, bid)| format!("{name} {}", of(bid)))
+            .filter(|(_, bid)| bid.specialist != self.id)
             .collect();
-        let others = match others.is_empty() {
-            true => String::new(),
-            false => format!("; {}", others.join(", ")),
+        let is_even = others.iter().any(|(_, bid)| bid.welfare == own.welfare);
+        let why = match is_even {
+            true => "of those of whom most is expected the oldest",
+            false => "of whom most is expected",
         };
-        let name = &self.name;
+        let others: Vec<String> = others
+            .iter()
+            .map(|(name, bid)| format!("; {name} {}", of(bid)))
+            .collect();
         format!(
-            "{name} answers: {} expected ({}; {known}){others}",
+            "asked: {name}, {why}: {} of 1 ({}; {known}){}",
             of(own),
-            domains.join(", ")
+            domains.join(", "),
+            others.concat()
         )
     }
 }
@@ -131,7 +136,7 @@ pub fn choose(
     wish: &SpecialistWish,
     (question, domain): (&str, Option<&str>),
 ) -> Result<ChosenSpecialist, OpenHomeError> {
-    let all = store.specialists()?;
+    let all = on_record(store)?;
     let named = match wish {
         SpecialistWish::Named(typed) => Some(find(&all, typed).map_err(OpenHomeError::Refused)?),
         SpecialistWish::Best => None,
@@ -142,7 +147,7 @@ pub fn choose(
         None => all
             .specialists
             .values()
-            .filter(|one| !one.is_retired)
+            .filter(|one| !one.is_retired && one.name.is_some())
             .collect(),
     };
     let bidders = asked.iter().map(|one| -> Result<Bidder, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{must_keep_text, put};
+use super::{must_keep_text, on_record, put};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::remember::correction::DomainName;
 use crate::govern::sanitize::redact;
@@ -121,7 +121,7 @@ pub async fn add(
     let words = words_of(input.words.as_deref().unwrap_or_default());
     let words = words.map_err(OpenHomeError::Refused)?;
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let is_taken = name.as_str() == GENERAL || find(&all, name.as_str()).is_ok();
     if is_taken {
         let why = match name.as_str() {
@@ -146,7 +146,7 @@ pub async fn change(
 ) -> Result<Domain, OpenHomeError> {
     must_keep_text(opened, "a domain")?;
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let words = match &input.words {
         Some(typed) => words_of(typed).map_err(OpenHomeError::Refused)?,
@@ -162,7 +162,7 @@ pub async fn change(
 /// Ends a domain: no question is of it any more.
 pub async fn retire(opened: &OpenHome, typed: &str) -> Result<Domain, OpenHomeError> {
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let content = vec![("by", ArtifactField::Hash(key))];
     let id = ArtifactId::Of(found.id.clone());
@@ -171,7 +171,7 @@ pub async fn retire(opened: &OpenHome, typed: &str) -> Result<Domain, OpenHomeEr
 }
 
 fn known(opened: &OpenHome, id: &str) -> Result<Domain, OpenHomeError> {
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = all.domains.get(id).cloned();
     found.ok_or_else(|| {
         OpenHomeError::Refused(format!(
@@ -182,7 +182,7 @@ fn known(opened: &OpenHome, id: &str) -> Result<Domain, OpenHomeError> {
 
 /// The domains of a home, oldest first; with those that are over, if all are asked for.
 pub fn list(home: &Home, with_retired: bool) -> Result<Vec<Domain>, OpenHomeError> {
-    let all = open::store(home)?.specialists()?.domains.into_values();
+    let all = on_record(&*open::store(home)?)?.domains.into_values();
     Ok(all.filter(|one| with_retired || !one.is_retired).collect())
 }
 

@@ -11,17 +11,21 @@ use crate::app::ask::model_choice::resolved;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::redacted::no_secret;
 use crate::app::remember::correction::DomainName;
+use crate::ask::stored_text::StoredTexts;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::hash::Hash32;
-use crate::record::ledger::short_name::record_name;
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::ledger::specialist::{
-    SPECIALIST, SPECIALIST_CHANGED, SPECIALIST_RETIRED, Specialist, SpecialistId, Specialists,
+    RatingCount, SPECIALIST, SPECIALIST_CHANGED, SPECIALIST_RETIRED, Specialist, SpecialistId,
+    Specialists,
 };
 use crate::record::unseen::{is_plain_name, spelled_on_a_line};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::ReadStore;
+use crate::store::{ReadStore, StoreError};
 
+/// Longest name of a model, in bytes.
+const MAX_MODEL: usize = 200;
 /// Longest part of the system message, in bytes.
 const MAX_SYSTEM: usize = 8 * 1024;
 
@@ -63,15 +67,23 @@ pub struct KnownSpecialist {
     pub of: Specialist,
     /// Names of the domains that it answers in.
     pub domains: Vec<String>,
+    /// How its answers with that model were rated, by domain.
+    pub ratings: Vec<RatingCount>,
 }
 
 impl KnownSpecialist {
-    /// Of a specialist, with the names of its domains.
-    pub fn of(all: &Specialists, specialist: &Specialist) -> KnownSpecialist {
-        KnownSpecialist {
+    /// Of a specialist, with the names of its domains and its ratings.
+    pub fn of(
+        store: &ReadStore,
+        all: &Specialists,
+        specialist: &Specialist,
+    ) -> Result<KnownSpecialist, StoreError> {
+        let model = specialist.model.as_deref().unwrap_or_default();
+        Ok(KnownSpecialist {
             domains: all.domain_names(specialist),
+            ratings: store.rating_counts(specialist.id, model)?,
             of: specialist.clone(),
-        }
+        })
     }
 
     /// How people call it.
@@ -96,6 +108,23 @@ fn must_keep_text(opened: &OpenHome, what: &str) -> Result<(), OpenHomeError> {
     Err(OpenHomeError::Refused(format!(
         "this home keeps no texts (store.content is \"none\"), and {what} is known by what its record says"
     )))
+}
+
+/// Domains and specialists as they were recorded; where a row of them was changed since, why nothing is
+/// done by it.
+pub fn on_record(store: &ReadStore) -> Result<Specialists, OpenHomeError> {
+    let texts = StoredTexts::of(store)?;
+    let mut all = Specialists::default();
+    for row in store.specialist_rows()? {
+        if !texts.holds_artifact(&row)? {
+            return Err(OpenHomeError::Refused(format!(
+                "{} is not what was recorded, so nobody is chosen by it: gently audit verify",
+                short_name(&row.id)
+            )));
+        }
+        all.take(row.line, &row.kind, &row.id, row.document.as_deref());
+    }
+    Ok(all)
 }
 
 /// The specialist that a text means, among those that are not over: its name or its id.
@@ -208,7 +237,7 @@ pub async fn add(
 ) -> Result<KnownSpecialist, OpenHomeError> {
     must_keep_text(opened, "a specialist")?;
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let system = input
         .system
         .as_deref()
@@ -231,7 +260,7 @@ pub async fn add(
 fn model_id(opened: &OpenHome, typed: &str) -> Result<String, OpenHomeError> {
     let id = resolved(typed.trim(), &opened.config);
     no_secret("the model", &id)?;
-    match id.is_empty() || !is_plain_name(&id) {
+    match id.is_empty() || id.len() > MAX_MODEL || !is_plain_name(&id) {
         true => Err(OpenHomeError::Refused(
             "a specialist is bound to a model by its name, such as ollama/llama3.2: gently model list".to_owned(),
         )),
@@ -247,7 +276,7 @@ pub async fn change(
 ) -> Result<KnownSpecialist, OpenHomeError> {
     must_keep_text(opened, "a specialist")?;
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let name = match &change.name {
         Some(name) => name.as_str().to_owned(),
@@ -275,7 +304,7 @@ pub async fn change(
 /// Ends a specialist: it is not asked any more.
 pub async fn retire(opened: &OpenHome, typed: &str) -> Result<KnownSpecialist, OpenHomeError> {
     let key = opened.authorize().await?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let content = vec![("by", ArtifactField::Hash(key))];
     let id = ArtifactId::Of(found.id.to_string());
@@ -285,13 +314,13 @@ pub async fn retire(opened: &OpenHome, typed: &str) -> Result<KnownSpecialist, O
 
 /// A specialist as it is now on record.
 fn known(store: &ReadStore, id: &str) -> Result<KnownSpecialist, OpenHomeError> {
-    let all = store.specialists()?;
+    let all = on_record(store)?;
     let found = id
         .parse()
         .ok()
         .and_then(|id: SpecialistId| all.specialists.get(&id));
     match found {
-        Some(found) => Ok(KnownSpecialist::of(&all, found)),
+        Some(found) => Ok(KnownSpecialist::of(store, &all, found)?),
         None => Err(OpenHomeError::Refused(format!(
             "{id} is on record by its commitment only: its text was not kept"
         ))),
@@ -300,8 +329,10 @@ fn known(store: &ReadStore, id: &str) -> Result<KnownSpecialist, OpenHomeError> 
 
 /// The specialists of a home, oldest first; with those that are over, if all are asked for.
 pub fn list(home: &Home, with_retired: bool) -> Result<Vec<KnownSpecialist>, OpenHomeError> {
-    let all = open::store(home)?.specialists()?;
+    let store = open::store(home)?;
+    let all = on_record(&store)?;
     let shown = all.specialists.values();
     let shown = shown.filter(|one| with_retired || !one.is_retired);
-    Ok(shown.map(|one| KnownSpecialist::of(&all, one)).collect())
+    let known = shown.map(|one| KnownSpecialist::of(&store, &all, one));
+    Ok(known.collect::<Result<_, StoreError>>()?)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{KnownSpecialist, called, find, known, model_id, must_keep_text, put};
+use super::{KnownSpecialist, called, find, known, model_id, must_keep_text, on_record, put};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::govern::sanitize::redact;
 use crate::record::ledger::specialist::{PROMOTION, PromotionEvent, Specialists};
@@ -50,7 +50,7 @@ pub async fn promote(
         .map(checked)
         .transpose()
         .map_err(OpenHomeError::Refused)?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let to = model_id(opened, model)?;
     let from = found.model.clone().unwrap_or_default();
@@ -73,7 +73,7 @@ pub async fn promote(
 /// Undoes the newest promotion of a specialist.
 pub async fn rollback(opened: &OpenHome, typed: &str) -> Result<ChangedBinding, OpenHomeError> {
     must_keep_text(opened, "what a specialist is bound to")?;
-    let all = opened.store.specialists()?;
+    let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
     let Some(last) = all.last_promotion(found.id) else {
         return Err(OpenHomeError::Refused(format!(

@@ -9,7 +9,7 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
-use crate::app::set_up::specialist::{called, find as find_specialist};
+use crate::app::set_up::specialist::{called, find as find_specialist, on_record};
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
 use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
@@ -285,7 +285,7 @@ fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
         say("models are asked by their own names");
         return Ok(());
     }
-    let all = chat.opened()?.store.specialists()?;
+    let all = on_record(&chat.opened()?.store)?;
     let found = find_specialist(&all, name).map_err(OpenHomeError::Refused)?;
     let called = called(&found);
     let model = found.model.as_deref().map_or_else(String::new, quiet);
@@ -307,11 +307,14 @@ async fn correct(chat: &Chat, claim: &str) -> Result<(), OpenHomeError> {
         Some(id) => &["--about", id.as_str()],
         None => &[],
     };
-    do_words(
-        chat,
-        &[&["correction", "add"], about, &["--", claim]].concat(),
-    )
-    .await;
+    let (claim, rejected) = match claim.split_once(" --not ") {
+        Some((claim, rejected)) => (claim, Some(format!("--not={rejected}"))),
+        None => (claim, None),
+    };
+    let mut words = [&["correction", "add"], about].concat();
+    words.extend(rejected.as_deref());
+    words.extend(["--", claim]);
+    do_words(chat, &words).await;
     Ok(())
 }
 

@@ -171,7 +171,7 @@ pub const COMMANDS: [CommandHelp; 24] = [
     ),
     help("good", "[WHY]", "the last answer was good"),
     help("bad", "[WHY]", "the last answer was bad"),
-    help("correct", "TEXT", "say what is right; it counts"),
+    help("correct", "TEXT [--not TEXT]", "say what is right"),
     help("fact", "TEXT", "propose a fact"),
     help("note", "TEXT", "put a note on record"),
     help(
