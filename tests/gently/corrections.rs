@@ -104,7 +104,7 @@ fn it_fades_and_is_left_out_with_the_reason() {
         let args = [
             "correction",
             "add",
-            RIGHT,
+            &format!("{RIGHT} ({decay})"),
             "--decay",
             decay,
             "--observed-at",
@@ -618,7 +618,7 @@ fn the_same_twice_and_what_is_forbidden_is_not_recorded() {
     let forbids = "\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosive\"\n";
     std::fs::write(&file, kernel + forbids).unwrap();
     person
-        .gently(&["kernel", "set", file.to_str().unwrap(), "--yes"])
+        .gently(&["kernel", "set", file.to_str().unwrap()])
         .exits(0);
     person
         .gently(&["ask", "correction: explosive stuff is fine"])

@@ -14,7 +14,7 @@ use crate::continuity::words::words;
 use crate::govern::sanitize::{Clean, Placeholders, as_seen, redact, redact_with, unnumbered};
 use crate::home::Home;
 use crate::record::hash::Hash32;
-use crate::record::ledger::correction::{DecayClass, MANUAL, RESERVED, correction_text};
+use crate::record::ledger::correction::{DecayClass, MANUAL, MEDIUM, RESERVED, correction_text};
 use crate::record::ledger::item::{Item, ItemKind, ItemState, content, same_claim};
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
@@ -244,8 +244,9 @@ pub fn same_in_force(
     opened: &OpenHome,
     said: &CorrectionInput,
 ) -> Result<Option<String>, OpenHomeError> {
-    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, open::clock()?))?;
-    Ok(checked.same_in_force(&opened.store)?)
+    let now = open::clock()?;
+    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
+    Ok(checked.same_in_force(&opened.store, now)?)
 }
 
 impl CheckedCorrection {
@@ -272,8 +273,9 @@ impl CheckedCorrection {
         })
     }
 
-    /// The correction in force that says the same, among those that its words find.
-    fn same_in_force(&self, store: &ReadStore) -> Result<Option<String>, StoreError> {
+    /// The correction in force that says the same, among those that its words find. One that has faded
+    /// may be said again.
+    fn same_in_force(&self, store: &ReadStore, now: Seconds) -> Result<Option<String>, StoreError> {
         let (item, rejected) = self.clean(&mut Placeholders::new([0; 32]));
         let text = correction_text(item.text.as_str(), rejected.as_str());
         let text = unnumbered(&text);
@@ -281,7 +283,8 @@ impl CheckedCorrection {
         let found = store.items_like(&words(&text), LOOKED_AT, 1)?;
         let same = found.into_iter().find(|(known, said, _)| {
             let is_same = unnumbered(said) == text && known.subject.as_deref() == subject;
-            is_same && known.kind == ItemKind::Correction && known.state.is_in_force()
+            let counts = known.state.is_in_force() && known.confidence_left(now) >= MEDIUM;
+            is_same && known.kind == ItemKind::Correction && counts
         });
         Ok(same.map(|(known, ..)| known.id))
     }
@@ -359,16 +362,16 @@ pub async fn add(
     let key = opened.authorize().await?;
     let now = open::clock()?;
     let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
-    if let Some(same) = checked.same_in_force(&opened.store)? {
+    let replaced = said.replaces.as_deref();
+    let replaced = replaced
+        .map(|typed| replaceable(&opened.store, typed))
+        .transpose()?;
+    if let Some(same) = checked.same_in_force(&opened.store, now)? {
         return Err(OpenHomeError::Refused(format!(
             "{} says the same, and is in force",
             short_name(&same)
         )));
     }
-    let replaced = said.replaces.as_deref();
-    let replaced = replaced
-        .map(|typed| replaceable(&opened.store, typed))
-        .transpose()?;
     let named = replaced.as_ref().map(|item| item.id.clone());
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         let Some(id) = &named else { return Ok(None) };

@@ -187,7 +187,7 @@ fn put_before(turn: &ExchangeDetails, context: &str) -> String {
 fn not_compiled(turn: &ExchangeDetails) -> String {
     // Whoever answered was shown something; what of it is erased can't be put together any more.
     let was_compiled = turn.erased.is_some()
-        || turn.exchange.bundle_hash.is_some()
+        || turn.exchange.params.is_some()
         || turn
             .exchange
             .not_kept
