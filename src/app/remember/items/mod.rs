@@ -101,7 +101,9 @@ pub async fn ratify(
     if let Some(item) = opened.store.item(id)?
         && !StoredTexts::of(&opened.store)?.holds_item(&item)?
     {
-        return Err(OpenHomeError::Refused(changed_words(std::slice::from_ref(id))));
+        return Err(OpenHomeError::Refused(changed_words(std::slice::from_ref(
+            id,
+        ))));
     }
     let named = id.to_owned();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {

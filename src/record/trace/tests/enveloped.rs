@@ -207,7 +207,12 @@ fn one_character_of_every_key() {
         ("format", "gently/1\"", "gently/2\"", &[]),
         ("kind", "\"kind\":\"trace\"", "\"kind\":\"tracf\"", &[]),
         ("line", "\"line\":\"", "\"line\":\"0", &[]),
-        ("mapping", "gently.trace/1", "gently.trace/2", &["bound"]),
+        (
+            "mapping",
+            "gently.trace/1",
+            "gently.trace/2",
+            &["bound", "fields"],
+        ),
         ("mapping", "gently.trace/1", "gently.trace/3", &[]),
         ("origin", "gently/0", "gently/1", &["bound"]),
         (
