@@ -297,6 +297,11 @@ impl ChatCommand {
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),
             "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
+            "drift" if rest == "close" => Err(
+                "/drift close takes the id of a warning behind it, or all of this conversation's: \
+                 /drift close drift-42, or /drift close all"
+                    .to_owned(),
+            ),
             "drift" => closed(rest).ok_or_else(|| takes(name)),
             "erase" => needed().map(ChatCommand::Erase),
             "session" => bare(ChatCommand::Session),
@@ -495,7 +500,7 @@ mod tests {
             ("/deep", "/deep on|off"),
             ("/deep maybe", "/deep on|off"),
             ("/drift now", "/drift [close ID…|all]"),
-            ("/drift close", "/drift [close ID…|all]"),
+            ("/drift close", "or /drift close all"),
             ("/erase", "/erase last|ID"),
             ("/delete last", "gently conversation delete"),
             ("/export x.md", "gently conversation export"),
