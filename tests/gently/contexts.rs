@@ -1013,6 +1013,8 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let meant = person.gently(&["ask", path, "What is name5?"]).exits(2);
     let said = format!("ask -f '{path}' \"…\"");
     assert!(meant.err.contains(&said), "{meant:?}");
+    let meant = person.gently(&["ask", "What is name5?", path]).exits(2);
+    assert!(meant.err.contains(&said), "{meant:?}");
     assert!(server.requests().is_empty());
 
     ask(&person, &["What is it?"]);
