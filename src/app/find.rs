@@ -22,6 +22,7 @@ pub mod conversation;
 
 use std::path::Path;
 
+use crate::app::words::counted;
 use crate::ask::recall::Reference;
 use crate::os::shell_word;
 use crate::record::hash::Hash32;
@@ -736,7 +737,7 @@ fn short_digits<T: PrefixLookup>(store: &ReadStore, id: Uuid) -> Result<String, 
 }
 
 fn no_number(text: &str) -> FindError {
-    let hint = "no session has so many prompts; gently session list shows them";
+    let hint = "no session has so many questions; gently session list shows them";
     unknown("exchange", text, hint)
 }
 
@@ -756,9 +757,9 @@ fn at(
 ) -> Result<ExchangeRow, FindError> {
     store.exchange_at(session.uuid, seq)?.ok_or_else(|| {
         let has = format!(
-            "{} has {} prompts",
+            "{} has {}",
             name_session(session.id),
-            session.prompts
+            counted(session.prompts, "question")
         );
         unknown(
             "exchange",

@@ -1021,8 +1021,9 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let second = ask(&person, &["-f", path, "What is name5?"]);
     let second = second["id"].as_str().unwrap();
     let third = person.gently(&["ask", "And name6?"]).exits(0);
-    let line =
-        format!("the question {second} is not shown again, with my x.conf behind it; attach it again: -f 'my x.conf'\n");
+    let line = format!(
+        "the question {second} is not shown again, with my x.conf behind it; attach it again: -f 'my x.conf'\n"
+    );
     let answered = third.err.find("✔").expect("it was answered");
     assert!(
         third.err.find(&line).is_some_and(|at| at < answered),

@@ -267,8 +267,12 @@ impl ArgumentFault<'_> {
 
     /// What an argument is, by how the parser names it: `<ID>`, `--out <FILE>`.
     fn described(&self, named: &str) -> Option<String> {
-        let named = named.trim_end_matches("...");
-        let is_it = |arg: &&Arg| arg.to_string().trim_end_matches("...") == named;
+        // What may be left out in some cases stands in other brackets.
+        let bare = |text: &str| {
+            let text = text.trim_end_matches("...");
+            text.trim_matches(['<', '>', '[', ']']).to_owned()
+        };
+        let is_it = |arg: &&Arg| bare(&arg.to_string()) == bare(named);
         let arg = self.command.get_arguments().find(is_it)?;
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         let values: Vec<String> = arg

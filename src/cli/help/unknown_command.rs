@@ -271,7 +271,11 @@ impl<'a> StrayWord<'a> {
     /// where no command is.
     fn other_words(&self, is_near: bool) -> Option<&'static [&'static str]> {
         let word = self.word.to_lowercase();
-        let known = || OTHER_WORDS.iter().flat_map(|(words, _)| words.iter().copied());
+        let known = || {
+            OTHER_WORDS
+                .iter()
+                .flat_map(|(words, _)| words.iter().copied())
+        };
         let word = match is_near || known().any(|known| known == word) {
             true => word.as_str(),
             false => nearest(&word, known())?,
