@@ -258,6 +258,7 @@ pub async fn ask(
     if let Some(notice) = sight_sent::notice(model, &injected) {
         (environment.say)(&notice);
     }
+    (environment.declared)(&referred);
     let turn = call(environment, model, prompt, &mut actions, control).await?;
     Ok(TurnResult {
         turn,

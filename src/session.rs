@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::anchor::BlockSource;
 use crate::anchor::agree::{AgreementPolicy, BlockLack, observe_beside};
+use crate::continuity::declared::TurnContext;
 use crate::govern::kernel::Kernel;
 use crate::record::bitcoin::block::{Anchor, Network};
 use crate::record::context::config::ContextConfig;
@@ -54,6 +55,8 @@ pub struct TurnEnvironment<'a> {
     pub stopwatch: &'a dyn Fn() -> u64,
     /// Lines for the person, as they come.
     pub say: &'a dyn Fn(&str),
+    /// Told, once the prompt is on record and before its model is called, what was declared.
+    pub declared: &'a dyn Fn(&TurnContext),
 }
 
 impl TurnEnvironment<'_> {

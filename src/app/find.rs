@@ -5,7 +5,7 @@
 //! | `last` | the session used last, or the newest exchange |
 //! | `interaction-3`, `prompt-3` | that prompt of the newest session that has so many |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
-//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a conversation (4 and more), a commit (7 and more) |
+//! | hexadecimal digits, with or without hyphens | a session or a conversation (4 and more), an exchange, an event of it or a chain entry (8 and more), a commit (7 and more) |
 //! | a title, or how the only one begins | the conversation that is called so |
 //!
 //! Which conversation is meant where one is asked for: [`conversation`].
@@ -22,6 +22,7 @@ pub mod conversation;
 
 use std::path::Path;
 
+use crate::app::words::counted;
 use crate::ask::recall::Reference;
 use crate::os::shell_word;
 use crate::record::hash::Hash32;
@@ -40,7 +41,8 @@ const COMMIT_DIGITS: usize = 7;
 /// So many digits of a session, an exchange, a thread or the chain are printed, unless another one
 /// begins with them, and are enough to find it.
 const SHORT_DIGITS: usize = 8;
-/// Fewer digits than these are no conversation's: they are soon typed for something else.
+/// Fewer digits than these are no conversation's and no session's: they are soon typed for something
+/// else.
 const CONVERSATION_DIGITS: usize = 4;
 /// How many of the things that an id could mean are looked up, and named.
 const NAMED: u32 = 8;
@@ -69,7 +71,7 @@ pub enum FindError {
     },
     /// Digits that nothing begins with.
     #[error(
-        "{} begins with '{text}'{}; what there is: gently conversation list",
+        "{}{}; what there is: gently conversation list",
         none_of(text),
         wanted_for(text)
     )]
@@ -117,30 +119,30 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
-/// What no thing begins with so many digits, of all that is looked up by them.
-fn none_of(digits: &str) -> &'static str {
+/// That nothing is called so, as far as so few digits are looked up.
+fn none_of(digits: &str) -> String {
     match digits.len() {
-        0..CONVERSATION_DIGITS => "no session",
-        CONVERSATION_DIGITS..COMMIT_DIGITS => "neither a session nor a conversation",
-        COMMIT_DIGITS..SHORT_DIGITS => "neither a session nor a conversation or a commit",
-        _ => "neither a session nor a conversation, a question or anything else on record",
+        0..CONVERSATION_DIGITS => format!("nothing on record is named by '{digits}'"),
+        CONVERSATION_DIGITS..COMMIT_DIGITS => {
+            format!("no session and no conversation begins with '{digits}'")
+        }
+        COMMIT_DIGITS..SHORT_DIGITS => {
+            format!("no session, no conversation and no commit begins with '{digits}'")
+        }
+        _ => format!("nothing on record begins with '{digits}'"),
     }
 }
 
-/// How many digits are wanted for what was not looked up by so few.
+/// What to type where so few digits are not looked up.
 fn wanted_for(digits: &str) -> String {
-    let wanted = [
-        (CONVERSATION_DIGITS, "for a conversation"),
-        (COMMIT_DIGITS, "for a commit"),
-        (SHORT_DIGITS, "for a question or anything else"),
-    ];
-    let more = wanted.iter().filter(|(least, _)| digits.len() < *least);
-    let more: Vec<String> = more
-        .map(|(least, what)| format!("{least} {what}"))
-        .collect();
-    match more.as_slice() {
-        [] => String::new(),
-        more => format!(" (so many digits are wanted: {})", more.join(", ")),
+    match digits.len() {
+        0..CONVERSATION_DIGITS => format!(
+            "; type {CONVERSATION_DIGITS} digits of a conversation's id, or {SHORT_DIGITS} of a question's"
+        ),
+        CONVERSATION_DIGITS..SHORT_DIGITS => {
+            format!("; of a question's id type {SHORT_DIGITS} digits")
+        }
+        _ => String::new(),
     }
 }
 
@@ -326,6 +328,11 @@ impl IdKind {
         let is_number = rest.bytes().all(|b| b.is_ascii_digit());
         let fits = is_number || row.kind == IdKind::Drift && is_digits(rest);
         (fits && !rest.is_empty()).then_some(row.kind)
+    }
+
+    /// The word before the number of such an id: `correction` of `correction-15`.
+    pub fn word_of(typed: &str) -> Option<&'static str> {
+        IdKind::of_word(typed).map(|kind| kind.row().word)
     }
 
     /// The error of a command that takes another kind.
@@ -658,6 +665,12 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
     if prefix == "last" {
         return newest_session(store);
     }
+    if prefix.len() < CONVERSATION_DIGITS {
+        let hint = format!(
+            "type {CONVERSATION_DIGITS} digits of its id or more; gently session list shows them"
+        );
+        return Err(unknown("session", prefix, hint));
+    }
     let mut found: Vec<SessionRow> = store.like(prefix, NAMED)?;
     if prefix.len() >= SHORT_DIGITS {
         // Oldest first: what was printed of the first that began so keeps its meaning.
@@ -724,7 +737,7 @@ fn short_digits<T: PrefixLookup>(store: &ReadStore, id: Uuid) -> Result<String, 
 }
 
 fn no_number(text: &str) -> FindError {
-    let hint = "no session has so many prompts; gently session list shows them";
+    let hint = "no session has so many questions; gently session list shows them";
     unknown("exchange", text, hint)
 }
 
@@ -744,9 +757,9 @@ fn at(
 ) -> Result<ExchangeRow, FindError> {
     store.exchange_at(session.uuid, seq)?.ok_or_else(|| {
         let has = format!(
-            "{} has {} prompts",
+            "{} has {}",
             name_session(session.id),
-            session.prompts
+            counted(session.prompts, "question")
         );
         unknown(
             "exchange",
@@ -931,16 +944,22 @@ mod tests {
             let text = text.to_owned();
             FindError::Nowhere { text }.to_string()
         };
-        assert!(said("1d9").starts_with(
-            "no session begins with '1d9' (so many digits are wanted: 4 for a conversation, 7 for a commit, 8 for a \
-             question or anything else); "
-        ));
-        assert!(said("1d92").starts_with(
-            "neither a session nor a conversation begins with '1d92' (so many digits are wanted: 7 for a commit, 8 for"
-        ));
-        assert!(said("1d92aaaa").ends_with(
-            "on record begins with '1d92aaaa'; what there is: gently conversation list"
-        ));
+        for (text, expected) in [
+            (
+                "1d9",
+                "nothing on record is named by '1d9'; type 4 digits of a conversation's id, or 8 of a question's; ",
+            ),
+            (
+                "1d92",
+                "no session and no conversation begins with '1d92'; of a question's id type 8 digits; ",
+            ),
+            (
+                "1d92aaaa",
+                "nothing on record begins with '1d92aaaa'; what there is: gently conversation list",
+            ),
+        ] {
+            assert!(said(text).starts_with(expected), "{}", said(text));
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub enum Command {
     /// What the work at hand is for
     #[command(subcommand)]
     Intent(IntentCommand),
-    /// Say whether an answer was good: it decides who is asked next
+    /// Say whether an answer was good, for where --accuracy fast chooses
     Rate(RateArgs),
     /// Fields of questions, known by their words
     #[command(subcommand)]

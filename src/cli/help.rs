@@ -26,7 +26,7 @@ use super::screen::view_or_words::view_or_words;
 use super::screen::{ScreenFilter, is_coloured};
 use super::{could_not, paged, present, program};
 
-pub use examples::of as examples_of;
+pub use examples::{of as examples_of, with_option};
 pub(super) use parse_error::run as answer_usage;
 pub use topics::TOPICS;
 

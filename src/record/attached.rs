@@ -5,6 +5,8 @@
 //! --- file 1 of 2: "notes.txt" (1,234 bytes, sha256 9f86d081…) ---
 //! ```
 
+use std::ops::Range;
+
 /// What stands behind the dashes of a line above a file's text.
 const FRAME_WORD: &str = "file ";
 /// A line with more dashes looks like no line of ours.
@@ -32,6 +34,26 @@ pub fn file_names(text: &str) -> Vec<String> {
         Some(name.replace("\\\"", "\"").replace("\\\\", "\\"))
     });
     names.collect()
+}
+
+/// Where the texts of the files behind a recorded question lie in it, each without the line above it.
+pub fn file_texts(text: &str) -> Vec<Range<usize>> {
+    let Some((dashes, begin)) = files_begin(text) else {
+        return Vec::new();
+    };
+    let mut texts: Vec<Range<usize>> = Vec::new();
+    let mut at = begin;
+    for line in text[begin..].split_inclusive('\n') {
+        let is_above = dashes_like_ours(line) == Some(dashes);
+        if let Some(last) = texts.last_mut().filter(|_| is_above) {
+            last.end = at;
+        }
+        at += line.len();
+        if is_above {
+            texts.push(at..text.len());
+        }
+    }
+    texts
 }
 
 /// Where the line above the first file begins, and with how many dashes; none where there is no
@@ -104,5 +126,12 @@ mod tests {
         assert_eq!(file_names(text), ["a \"b\" (c).txt", "pin.txt"]);
         assert_eq!(file_names("Why?"), Vec::<String>::new());
         assert_eq!(without_files(text), "Why?");
+        let text = format!("{text}y");
+        let texts = file_texts(&text).into_iter().map(|at| text[at].trim());
+        assert_eq!(
+            texts.collect::<Vec<_>>(),
+            ["--- file 9 of 9: \"no\" (secrets removed) ---", "x\ny"]
+        );
+        assert_eq!(file_texts("Why?"), []);
     }
 }

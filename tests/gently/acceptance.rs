@@ -235,6 +235,7 @@ async fn silent_turn(person: &Person) {
         clock: &clock,
         stopwatch: &|| 0,
         say: &say,
+        declared: &|_| {},
     };
     let gather = || Observations {
         sight: BTreeMap::new(),

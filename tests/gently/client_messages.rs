@@ -52,7 +52,7 @@ async fn ask(
     };
     let setup = prepare(opened, &request, &|_| {}).await;
     let setup = setup.map_err(|e| e.to_string())?;
-    let asked = setup.ask(control, &|_| {}).await;
+    let asked = setup.ask(control, &|_| {}, &|_| {}).await;
     asked.map_err(|e| e.to_string())
 }
 

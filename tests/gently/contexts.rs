@@ -1013,15 +1013,22 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let meant = person.gently(&["ask", path, "What is name5?"]).exits(2);
     let said = format!("ask -f '{path}' \"…\"");
     assert!(meant.err.contains(&said), "{meant:?}");
+    let meant = person.gently(&["ask", "What is name5?", path]).exits(2);
+    assert!(meant.err.contains(&said), "{meant:?}");
     assert!(server.requests().is_empty());
 
     ask(&person, &["What is it?"]);
     let second = ask(&person, &["-f", path, "What is name5?"]);
     let second = second["id"].as_str().unwrap();
     let third = person.gently(&["ask", "And name6?"]).exits(0);
-    let line =
-        format!("not shown again: my x.conf, of {second}; attach it again with -f 'my x.conf'");
-    assert!(third.err.contains(&line), "{third:?}");
+    let line = format!(
+        "the question {second} is not shown again, with my x.conf behind it; attach it again: -f 'my x.conf'\n"
+    );
+    let answered = third.err.find("✔").expect("it was answered");
+    assert!(
+        third.err.find(&line).is_some_and(|at| at < answered),
+        "{third:?}"
+    );
     // It is said once, and wherever somebody asks for it.
     let fourth = person
         .gently(&["ask", "--json", "--ref", "last:3", "And then?"])

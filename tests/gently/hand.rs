@@ -295,7 +295,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
             .contains("gently session show")
     );
     for (form, words) in [
-        ("interaction-9", "no session has so many prompts"),
+        ("interaction-9", "no session has so many questions"),
         ("ffffffffffff", "neither a session nor a conversation"),
         ("xyz", "is no id"),
         ("'; DROP TABLE head; --", "is no id"),

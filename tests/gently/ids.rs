@@ -91,7 +91,7 @@ async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
         assert_eq!(found.exchange_id, newest.exchange, "interaction-{seq}");
     }
     let none = exchange(&store, "interaction-4").unwrap_err().to_string();
-    assert!(none.contains("no session has so many prompts"), "{none}");
+    assert!(none.contains("no session has so many questions"), "{none}");
 }
 
 /// How the id of a session is made: all digits of an earlier one up to some length, then others.

@@ -259,7 +259,7 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
         person.gently(&["session", "close"]);
     }
     let missing = person.gently(&["audit", "open", "last", "9"]).exits(2);
-    assert!(missing.err.contains("has 3 prompts"), "{}", missing.err);
+    assert!(missing.err.contains("has 3 questions"), "{}", missing.err);
     person.gently(&["audit", "open", "last"]).exits(2);
     person
         .gently(&["audit", "open", "--artifact", "x:1", "--role", "prompt"])

@@ -247,6 +247,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
         clock: &clock,
         stopwatch: &|| 0,
         say: &say,
+        declared: &|_| {},
     };
     let empty = || SightEntry::Seen {
         observed_at: Moment(at(11)),

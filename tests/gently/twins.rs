@@ -279,6 +279,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         clock: &clock,
         stopwatch: &|| 0,
         say: &|_| {},
+        declared: &|_| {},
     };
     // Some draws change nothing: that kernel is in force already.
     if drawn.kernel.hash() != Kernel::genesis().hash() {

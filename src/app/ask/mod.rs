@@ -22,6 +22,7 @@ use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::brought::CleanRequest;
+use crate::continuity::declared::TurnContext;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::Topics;
@@ -36,7 +37,7 @@ use crate::record::ledger::receipt::Receipt;
 use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::AskedSpecialist;
 use crate::recorder::TurnIds;
-use crate::session;
+use crate::session::{self, TurnEnvironment};
 use crate::store::ReadStore;
 
 use super::find;
@@ -517,13 +518,24 @@ impl AskSetup<'_> {
         self.main_before
     }
 
-    /// Asks. What comes back is on record; an answer that drift blocks is to be withheld.
+    /// Whether somebody named the turns that are shown, and whether with this question.
+    pub fn names_turns(&self) -> (bool, bool) {
+        (self.declared.names_turns(), self.are_refs_typed)
+    }
+
+    /// Asks. What comes back is on record; an answer that drift blocks is to be withheld. `lost` is
+    /// told what was declared and is not shown, before the model is called.
     pub async fn ask(
         self,
         control: &TurnControl,
         notice: &dyn Fn(&str),
+        lost: &dyn Fn(&[UnshownReference]),
     ) -> Result<AskResult, AskError> {
-        let environment = self.opened.environment(self.model.id(), notice);
+        let declared = |context: &TurnContext| lost(&not_shown(&self.opened.store, context));
+        let environment = TurnEnvironment {
+            declared: &declared,
+            ..self.opened.environment(self.model.id(), notice)
+        };
         if self.anew {
             let opening = session::open(&environment, self.key);
             let opened = control.cancelled.run_until_cancelled(opening).await;

@@ -261,6 +261,7 @@ impl OpenHome {
             clock: &clock_or_epoch,
             stopwatch: &monotonic_millis,
             say,
+            declared: &|_| {},
         }
     }
 

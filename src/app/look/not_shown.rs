@@ -198,7 +198,7 @@ pub fn kept_out(code: &str) -> Option<&'static str> {
         (ExclusionReason::Sensitive, "a secret is found in it"),
         (
             ExclusionReason::EvidenceBlob,
-            "it is a dump, a document or encoded data, and no statement",
+            "it looks like a log, a list of settings, a long document or encoded data, and no statement",
         ),
         (ExclusionReason::Unratified, "nobody has ratified it"),
         (ExclusionReason::Erased, "its text is erased"),

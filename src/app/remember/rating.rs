@@ -1,4 +1,5 @@
-//! What a person says of an answer: good or bad. It decides who is asked next (`docs/specialists.md`).
+//! What a person says of an answer: good or bad. It decides who is asked where
+//! `--accuracy fast` chooses (`docs/specialists.md`).
 
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};

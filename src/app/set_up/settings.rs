@@ -21,6 +21,7 @@ use crate::config::{
     ValueSource, file_text, is_alias,
 };
 use crate::home::Home;
+use crate::net;
 
 use super::keys;
 use crate::app::ask::model_choice::{BareName, without_provider};
@@ -28,6 +29,9 @@ use crate::app::home::open::{self, OpenHomeError};
 
 /// The key that names a model or an alias.
 pub const DEFAULT_MODEL: &str = "model.default";
+
+/// The key of the address of an OpenAI-compatible server.
+const BASE_URL: &str = "model.base_url";
 
 /// Tables in which nothing stands at first.
 const TABLES: [&str; 3] = ["model.window", "price", "witness"];
@@ -71,6 +75,8 @@ pub struct ChangedSetting {
     pub is_key: bool,
     /// The variable of the environment that is set, and wins over it.
     pub overridden_by: Option<String>,
+    /// What is worth a look in it, in a sentence.
+    pub notice: Option<&'static str>,
 }
 
 /// What is in force for one key, or under a name that a person gave.
@@ -165,7 +171,7 @@ fn guards(key: &str) -> bool {
     ];
     const KEYS: [&str; 7] = [
         "model.anthropic_url",
-        "model.base_url",
+        BASE_URL,
         "model.key_cmd",
         "model.key_file",
         "model.ollama_url",
@@ -200,6 +206,7 @@ pub fn set(
             value: Some(typed_value(&place, typed)),
             is_key: false,
             overridden_by: None,
+            notice: None,
         });
     }
     let key = key_named(name, "gently config set", home)?;
@@ -292,8 +299,18 @@ pub fn unset(
                 .map(Value::Text),
             is_key: false,
             overridden_by: None,
+            notice: None,
         },
     })
+}
+
+/// What there is to say of the address of an OpenAI-compatible server that has no path.
+fn without_path(url: &str) -> Option<&'static str> {
+    let url = net::parse_address(url).ok()?;
+    (url.path() == "/").then_some(
+        "OpenAI-compatible servers mostly answer under …/v1: if gently model list finds none there, put /v1 behind \
+         this address",
+    )
 }
 
 fn changed(
@@ -304,6 +321,10 @@ fn changed(
     let variable = key.variable();
     ChangedSetting {
         name: key.name.to_owned(),
+        notice: match &value {
+            Some(Value::Text(url)) if key.name == BASE_URL => without_path(url),
+            _ => None,
+        },
         value,
         is_key: true,
         overridden_by: environment(&variable).map(|_| variable),

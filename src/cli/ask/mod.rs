@@ -100,19 +100,18 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     done
 }
 
-/// Why nothing is asked where the first of several words names a file: somebody meant `-f`.
+/// Why nothing is asked where the first or the last of several words names a file: somebody meant `-f`.
 fn file_among_words(args: &AskArgs) -> Option<String> {
-    let [word, _, ..] = args.words.as_slice() else {
+    let [first, .., last] = args.words.as_slice() else {
         return None;
     };
-    let path = Path::new(word);
-    if !word.contains(['.', '/']) || !path.is_file() {
-        return None;
-    }
+    let is_file = |word: &&String| word.contains(['.', '/']) && Path::new(word).is_file();
+    let ends = [(first, "begins"), (last, "ends")];
+    let (word, at) = ends.into_iter().find(|(word, _)| is_file(word))?;
     let goes_on = if args.place.goes_on { " -c" } else { "" };
-    let (program, file) = (program(), shell_word(path));
+    let (program, file) = (program(), shell_word(Path::new(word)));
     Some(format!(
-        "nothing was asked: {} is a file, and stands where the question begins. To ask about what is in it: \
+        "nothing was asked: {} is a file, and stands where the question {at}. To ask about what is in it: \
          {program} ask{goes_on} -f {file} \"…\"; to ask these words as they are, put all of them in one pair of \
          quotation marks",
         quiet(word)

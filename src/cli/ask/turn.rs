@@ -7,6 +7,7 @@ use crate::app::ask::{AskRequest, AskResult, prepare, settle};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::home::unrecorded::RecordState;
 use crate::app::look::conversation::QuestionPlace;
+use crate::app::look::not_shown::UnshownReference;
 use crate::app::words::short_uuids;
 use crate::ask::sight_sent::tools_named;
 use crate::ask::{AskError, TurnEnd};
@@ -93,7 +94,16 @@ impl TurnScreen<'_> {
             reason: e.to_string(),
         })?;
         let notice = |line: &str| self.told.say(line);
-        let turn = setup.ask(&person.control, &notice);
+        let (all, files) = setup.names_turns();
+        let told = LossesTold {
+            all: self.verbose || all,
+            files,
+        };
+        let lost = |not_shown: &[UnshownReference]| {
+            let lines = context::lost_with_files(not_shown, told, self.door());
+            lines.iter().for_each(|line| self.told.say(line));
+        };
+        let turn = setup.ask(&person.control, &notice, &lost);
         let outcome = person.attend(turn).await;
         let signalled = person.exit_code();
         // From here on a signal ends the process, whoever is slow to read what is printed.
@@ -197,7 +207,7 @@ impl TurnScreen<'_> {
                 all: self.verbose || asked.declared.names_turns(),
                 files: asked.are_refs_typed,
             };
-            let lost = context::beside_room(&asked.not_shown, told, self.door());
+            let lost = context::beside_room(&asked.not_shown, told);
             lost.iter().for_each(|line| say(line));
         }
     }

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
 use super::unknown_command::TypedPath;
-use super::{EXCERPT, examples_of, program};
+use super::{EXCERPT, examples_of, program, with_option};
 use crate::app::words::nearest;
 use crate::cli::screen::{beginning, quiet};
 
@@ -39,7 +39,7 @@ pub fn answer(
         can_quote,
     };
     let mut lines = of.said()?;
-    if let Some((typed, _)) = of.example(examples_of(&path.join(" "))) {
+    if let Some((typed, _)) = of.example(&path.join(" ")) {
         lines.push("  for example:".to_owned());
         let own = typed.strip_prefix("gently").map(|rest| program() + rest);
         lines.push(format!("    {}", own.as_deref().unwrap_or(typed)));
@@ -80,30 +80,42 @@ impl ArgumentFault<'_> {
         }
     }
 
-    /// The example that has the option which is wrong, or which was meant; the first one where none was.
-    fn example<'e>(
-        &self,
-        all: &'e [(&'static str, &'static str)],
-    ) -> Option<&'e (&'static str, &'static str)> {
+    /// The example that has the option which is wrong, or which was meant, and none where no example
+    /// has it; the first one where it is no option.
+    fn example(&self, path: &str) -> Option<&'static (&'static str, &'static str)> {
+        let all = examples_of(path);
         let named = self.text(ContextKind::InvalidArg).unwrap_or_default();
         let option = named.split([' ', '=']).next().unwrap_or_default();
-        let has = |(typed, _): &&(&str, &str)| typed.split(' ').any(|word| word == option);
-        let is_option = option.starts_with("--");
-        if let Some(found) = all.iter().find(has).filter(|_| is_option) {
-            return Some(found);
+        let is_missing = self.error.kind() == ErrorKind::MissingRequiredArgument;
+        if !option.starts_with('-') || is_missing {
+            let has = |(typed, _): &&(&str, &str)| typed.split(' ').any(|word| word == option);
+            return all.iter().find(has).or(all.first());
         }
         let meant = match self.error.kind() {
-            ErrorKind::UnknownArgument if option.starts_with('-') => self.meant_by(option),
-            _ => Vec::new(),
+            ErrorKind::UnknownArgument => self.meant_by(option),
+            _ => vec![option.to_owned()],
         };
-        let has_one = |(typed, _): &&(&str, &str)| {
-            let mut words = typed.split(' ');
-            words.any(|word| meant.iter().any(|name| name == word))
-        };
-        match meant.is_empty() {
-            true => all.first(),
-            false => all.iter().find(has_one),
+        if meant.is_empty() {
+            return all.first();
         }
+        let spelled: Vec<String> = meant.iter().flat_map(|one| self.spellings(one)).collect();
+        with_option(path, &spelled)
+    }
+
+    /// An option in its long and in its short form.
+    fn spellings(&self, option: &str) -> Vec<String> {
+        let mut all = vec![option.to_owned()];
+        let long = |arg: &&Arg| {
+            arg.get_long()
+                .is_some_and(|long| option.strip_prefix("--") == Some(long))
+        };
+        let short = self
+            .command
+            .get_arguments()
+            .find(long)
+            .and_then(Arg::get_short);
+        all.extend(short.map(|short| format!("-{short}")));
+        all
     }
 
     fn missing(&self) -> Option<Vec<String>> {
@@ -255,8 +267,12 @@ impl ArgumentFault<'_> {
 
     /// What an argument is, by how the parser names it: `<ID>`, `--out <FILE>`.
     fn described(&self, named: &str) -> Option<String> {
-        let named = named.trim_end_matches("...");
-        let is_it = |arg: &&Arg| arg.to_string().trim_end_matches("...") == named;
+        // What may be left out in some cases stands in other brackets.
+        let bare = |text: &str| {
+            let text = text.trim_end_matches("...");
+            text.trim_matches(['<', '>', '[', ']']).to_owned()
+        };
+        let is_it = |arg: &&Arg| bare(&arg.to_string()) == bare(named);
         let arg = self.command.get_arguments().find(is_it)?;
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         let values: Vec<String> = arg

@@ -1154,6 +1154,32 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
 ];
 
+/// Examples of options, told where one of them is typed wrong.
+const OF_OPTIONS: [Example; 4] = [
+    (
+        "gently ask -m sonnet \"Why is the sky blue?\"",
+        "of a model",
+    ),
+    (
+        "gently ask --accuracy fast \"Why is the sky blue?\"",
+        "of the specialist with the best answers",
+    ),
+    ("gently chat -m sonnet", "with a model"),
+    ("gently chat --specialist swe", "with a specialist"),
+];
+
+/// An example of a command in which one of these options stands: of its own, or of another's.
+pub fn with_option(path: &str, options: &[String]) -> Option<&'static Example> {
+    let begins = format!("gently {path} ");
+    let all = EXAMPLES.iter().flat_map(|(_, examples)| examples.iter());
+    let all = all.chain(&OF_OPTIONS);
+    let mut of_it = all.filter(|(typed, _)| typed.starts_with(&begins));
+    of_it.find(|(typed, _)| {
+        let mut words = typed.split(' ');
+        words.any(|word| options.iter().any(|option| option == word))
+    })
+}
+
 /// The examples of a command, by its words.
 pub fn of(path: &str) -> &'static [Example] {
     let found = EXAMPLES.iter().find(|(words, _)| *words == path);

@@ -275,6 +275,19 @@ fn a_misspelt_command_is_told_the_right_one() {
         );
         assert!(told.ends_with(line), "{args:?}: {told}");
     }
+    for (args, line) in [
+        (
+            &["retire", "correction-15"] as &[&str],
+            " correction retire correction-15",
+        ),
+        (&["retire", "fact-1"], " fact retire fact-1"),
+        (&["correct", "It is blue"], " correction add 'It is blue'"),
+    ] {
+        let told = answer_to(args);
+        assert!(told.contains("; did you mean this?\n"), "{told}");
+        assert!(told.ends_with(line), "{args:?}: {told}");
+    }
+    assert!(answer_to(&["histroy"]).contains("\n    gently conversation list\n"));
     assert!(answer_to(&["verify", "--since", "last"]).contains("gently audit verify"));
     assert!(answer_to(&["exit-codes"]).contains("gently help exit-codes"));
     assert!(answer_to(&["stamp"]).ends_with("did you mean 'gently audit stamp'?"));

@@ -5,6 +5,7 @@ use std::slice;
 
 use clap::Command;
 
+use crate::app::find::IdKind;
 use crate::app::words::nearest;
 use crate::govern::sanitize::redact;
 
@@ -48,7 +49,7 @@ const OTHER_WORDS: [(&[&str], &[&str]); 10] = [
 
 /// Commands of other programs by their words, and what is typed here in their place; what was typed
 /// behind them is typed behind that.
-const OTHER_COMMANDS: [(&[&str], &str); 12] = [
+const OTHER_COMMANDS: [(&[&str], &str); 13] = [
     (&["config", "show"], "config get"),
     (&["config", "list"], "config get"),
     (&["model", "default"], MODEL_IN_USE),
@@ -59,6 +60,7 @@ const OTHER_COMMANDS: [(&[&str], &str); 12] = [
     (&["models", "use"], MODEL_IN_USE),
     (&["project", "show"], "conversation list --project"),
     (&["projects", "show"], "conversation list --project"),
+    (&["correct"], "correction add"),
     (&["rm"], "erase"),
     (&["trace", "last"], "trace show last"),
 ];
@@ -183,10 +185,14 @@ impl<'a> StrayWord<'a> {
         if let Some(told) = self.other_command(can_quote) {
             return told;
         }
-        if let Some([way]) = self.other_words() {
+        if let Some(line) = self.of_its_id(can_quote) {
+            return format!("{there_is_none}; did you mean this?\n    {line}");
+        }
+        let other = self.other_words(near.is_some());
+        if let Some([way]) = other {
             return format!("{there_is_none}; did you mean this?\n    {program} {way}");
         }
-        if let Some(ways) = self.other_words() {
+        if let Some(ways) = other {
             let line = |way: &&str| format!("\n    {program} {way}");
             let lines: String = ways.iter().map(line).collect();
             return format!("{there_is_none}; one of these does it:{lines}");
@@ -247,9 +253,34 @@ impl<'a> StrayWord<'a> {
         )
     }
 
-    /// The commands that do what other programs call by this word.
-    fn other_words(&self) -> Option<&'static [&'static str]> {
-        let of = |(words, _): &&(&[&str], _)| words.contains(&self.word.to_lowercase().as_str());
+    /// What was meant by a command whose group was left out, where an id behind it tells the group:
+    /// `gently retire correction-15`.
+    fn of_its_id(&self, can_quote: bool) -> Option<String> {
+        let group = IdKind::word_of(self.rest.first()?)?;
+        let below = self.root.find_subcommand(group)?;
+        below.find_subcommand(&self.word)?;
+        let start = format!("{} {group} {}", program(), self.word);
+        let rest: Option<Vec<String>> = self.rest.iter().map(|word| typed(word)).collect();
+        let rest = rest.filter(|_| can_quote)?;
+        self.path
+            .is_empty()
+            .then(|| format!("{start} {}", rest.join(" ")))
+    }
+
+    /// The commands that do what other programs call by this word, or by one that is spelled nearly so
+    /// where no command is.
+    fn other_words(&self, is_near: bool) -> Option<&'static [&'static str]> {
+        let word = self.word.to_lowercase();
+        let known = || {
+            OTHER_WORDS
+                .iter()
+                .flat_map(|(words, _)| words.iter().copied())
+        };
+        let word = match is_near || known().any(|known| known == word) {
+            true => word.as_str(),
+            false => nearest(&word, known())?,
+        };
+        let of = |(words, _): &&(&[&str], _)| words.contains(&word);
         let (_, ways) = OTHER_WORDS.iter().find(of)?;
         self.path.is_empty().then_some(*ways)
     }

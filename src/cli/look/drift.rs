@@ -11,6 +11,7 @@ use crate::app::look::drift::{
     ACK, CLOSE, DriftChoice, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show,
     state,
 };
+use crate::os::shell_word;
 use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
 use crate::store::DriftState;
@@ -38,6 +39,9 @@ pub enum DriftCommand {
         /// Only older ones than this event: the next page, by the first event of this one
         #[arg(long, value_name = "EVENT")]
         before: Option<String>,
+        /// Only those of this conversation: the first digits of its id, its title, or last
+        #[arg(long, value_name = "ID")]
+        conversation: Option<String>,
     },
     /// Show one drift event with every field, and who looked at it
     Show {
@@ -63,7 +67,7 @@ pub enum DriftCommand {
 /// Which events, and why.
 #[derive(Debug, Args)]
 pub struct DriftStatement {
-    /// drift-42, 42, or the first digits of an id
+    /// drift-42, 42, or the first digits of an id; --all takes all that are open
     #[arg(required_unless_present_any = ["all", "conversation"])]
     pub events: Vec<String>,
     /// All that are open
@@ -94,11 +98,13 @@ pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError>
             all,
             number,
             before,
+            conversation,
         } => {
             let filter = DriftFilter {
                 all,
                 number,
                 before,
+                conversation,
             };
             print_list(&filter, json)
         }
@@ -114,20 +120,37 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
     let now = open::clock()?;
     if let Some(first) = found.events.first().filter(|_| found.older > 0) {
         let flags = if filter.all { " --all" } else { "" };
+        let of = match &filter.conversation {
+            None => String::new(),
+            Some(text) => format!(" --conversation {}", shell_word(Path::new(text))),
+        };
         let next = format!(
-            "{} drift list{flags} --before {}",
+            "{} drift list{flags}{of} --before {}",
             program(),
             short_name(&first.state.id())
         );
         say(&format!("{} older not listed: {next}", found.older));
     }
+    let all_listed = format!(
+        "{} drift list{}",
+        program(),
+        if filter.all { " --all" } else { "" }
+    );
     let text = || {
         if found.events.is_empty() {
-            say(if filter.all {
-                "no warning of an answer is on record"
-            } else {
-                "no warning of an answer is open; closed ones: gently drift list --all"
+            let there = found.elsewhere.map_or("", |_| " in this conversation");
+            say(&match filter.all {
+                true => format!("no warning of an answer is on record{there}"),
+                false => format!(
+                    "no warning of an answer is open{there}; closed ones: {} drift list --all",
+                    program()
+                ),
             });
+        }
+        match found.elsewhere {
+            None | Some(0) => {}
+            Some(1) => say(&format!("1 is of another conversation: {all_listed}")),
+            Some(more) => say(&format!("{more} are of other conversations: {all_listed}")),
         }
         found.events.iter().map(|event| line(event, now)).collect()
     };

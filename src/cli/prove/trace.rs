@@ -37,6 +37,7 @@ use crate::view::prove::trace::{
     absence_words, step_words,
 };
 
+use crate::cli::screen::confirm::{self, ConfirmWords};
 use crate::cli::screen::new_file::judge_name;
 use crate::cli::screen::{beginning, counted, mark, quiet};
 use crate::cli::{
@@ -144,6 +145,9 @@ pub struct TraceExportArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Don't ask before texts are written: with full_traces somebody at a terminal is asked
+    #[arg(long)]
+    yes: bool,
 }
 
 /// Flags of `gently trace verify`.
@@ -333,6 +337,9 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
         return Err(TraceExportError::Refused(why.into()));
     }
     let key = opened.authorize().await?;
+    if args.level == TraceLevel::FullTraces {
+        confirm_texts(args.yes).map_err(|why| TraceExportError::Refused(why.into()))?;
+    }
     let planned = plan(&opened, key, &request).await?;
     let unwritten = |state: &'static str| {
         let place = args.out.display().to_string();
@@ -357,6 +364,23 @@ async fn export(args: &TraceExportArgs, json: bool) -> Result<u8, TraceExportErr
         || export_text(&new, &args.out),
         &outcome,
     ))
+}
+
+/// Asks whoever is at the terminal before questions and answers are handed on. Elsewhere the level that
+/// was typed, and the consent on record, are the answer.
+fn confirm_texts(yes: bool) -> Result<(), String> {
+    if yes || !confirm::can_ask() {
+        return Ok(());
+    }
+    say(
+        "The file shows questions and answers word for word to whoever has it. That they were handed on \
+         stays on record, and can't be taken back.",
+    );
+    let words = ConfirmWords {
+        does: "write it",
+        done: "written, and nothing is on record of it",
+    };
+    confirm::ask(false, words)
 }
 
 /// Says what is not in the file, and what whoever gets it can read.

@@ -20,7 +20,7 @@ use crate::cli::ask::sight_args::SightArgs;
 use crate::cli::screen::view_or_words::view_before_words;
 use crate::cli::{NEGATIVE, could_not, present, say};
 
-pub use left_out::{LossesTold, beside_room, lines as left_out};
+pub use left_out::{LossesTold, beside_room, lines as left_out, lost_with_files};
 use text::ContextText;
 
 /// What `gently context` is asked to do.

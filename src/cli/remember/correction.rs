@@ -68,7 +68,7 @@ pub struct CorrectionArgs {
     /// How sure it is, from 0 to 1
     #[arg(long, value_name = "NUMBER", default_value = "0.9")]
     confidence: Thousandths,
-    /// How fast that is lost: A not, B in decades, C in years, D in months
+    /// How fast it falls to a third: A not at all, B in ten years, C in three, D in half a year
     #[arg(
         long,
         value_name = "CLASS",
@@ -95,11 +95,11 @@ pub struct CorrectionArgs {
 pub enum DecayArg {
     /// Not at all.
     A,
-    /// In decades.
+    /// In ten years.
     B,
-    /// In years.
+    /// In three years.
     C,
-    /// In months.
+    /// In half a year.
     D,
 }
 

@@ -85,6 +85,11 @@ pub fn ask(yes: bool, words: ConfirmWords) -> Result<(), String> {
     ask_word(YES, yes, words)
 }
 
+/// Whether somebody is at a terminal who reads what is asked, and can answer.
+pub fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 fn ask_word(word: &str, yes: bool, words: ConfirmWords) -> Result<(), String> {
     if yes {
         return Ok(());

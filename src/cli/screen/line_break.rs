@@ -18,6 +18,8 @@ pub const NARROWEST: usize = 20;
 const STEP: usize = 2;
 /// A word of more columns is broken where it can be.
 const WIDEST: usize = 2 * NARROWEST;
+/// What stands before a command that mends something.
+const ARROW: &str = "-> ";
 /// The programs whose commands are printed for somebody to type.
 const PROGRAMS: [&str; 7] = [
     "ollama",
@@ -160,6 +162,11 @@ fn with_spaces(text: &str, end: usize) -> &str {
 
 /// The command that a text begins with, behind what stands `before` it.
 fn command<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    // What mends something stands behind its arrow.
+    if let Some(behind) = text.strip_prefix(ARROW) {
+        let mends = command(behind, before).unwrap_or_else(|| first_word(behind));
+        return text.get(..ARROW.len() + mends.len());
+    }
     if let Some(mark @ ('\'' | '`')) = text.chars().next() {
         let quoted = text.strip_prefix(mark)?;
         if !is_program(first_word(quoted).trim_end().trim_end_matches(mark)) {
@@ -283,6 +290,11 @@ mod tests {
                 "it counts once it is ratified:\n  gently fact ratify fact-1",
             ),
             (80, COMMAND, COMMAND),
+            (
+                40,
+                "                     -> gently config set model.default ollama/qwen3",
+                "                -> gently config set\n                       model.default\n                       ollama/qwen3",
+            ),
             (
                 40,
                 "no open drift; did you mean 'gently drift list --all'? Or not",

@@ -16,6 +16,7 @@ pub(super) mod terminal;
 pub(super) mod typed_line;
 pub(super) mod view_or_words;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Stderr, StdoutLock, Write};
 use std::sync::OnceLock;
 
@@ -364,7 +365,12 @@ fn row_in(columns: Option<usize>, head: &str, text: &str) -> String {
     let Some(columns) = columns else {
         return format!("{}\n", format!("{head}  {text}").trim_end());
     };
-    let room = columns.saturating_sub(display_width(head) + 3);
+    let head = &*match display_width(head) > columns {
+        true => Cow::Owned(broken_between_columns(head, columns)),
+        false => Cow::Borrowed(head),
+    };
+    let last = head.lines().last().unwrap_or_default();
+    let room = columns.saturating_sub(display_width(last) + 3);
     let row = match room < LEAST && display_width(text) > room {
         true => {
             let room = columns.saturating_sub(BELOW.len() + 1).max(LEAST);
@@ -373,6 +379,23 @@ fn row_in(columns: Option<usize>, head: &str, text: &str) -> String {
         false => format!("{head}  {}", beginning(text, room)),
     };
     format!("{}\n", row.trim_end())
+}
+
+/// The columns of a row that is too long, in several lines: no column is broken.
+fn broken_between_columns(head: &str, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let cells = head.split("  ").map(str::trim);
+    for cell in cells.filter(|cell| !cell.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if display_width(line) + 2 + display_width(cell) <= columns => {
+                line.push_str("  ");
+                line.push_str(cell);
+            }
+            Some(_) => lines.push(format!("{BELOW}{cell}")),
+            None => lines.push(cell.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// A time to the minute, as lists have it: `2026-11-24 02:15`.
@@ -424,6 +447,11 @@ mod tests {
         assert_eq!(row_in(Some(40), head, ""), format!("{head}\n"));
         let beside = format!("{head}  What did we say of t…\n");
         assert_eq!(row_in(Some(60), head, title), beside);
+        let head = "a69c2e13  open    2026-11-26 18:13  2 asked  m";
+        assert_eq!(
+            row_in(Some(40), head, "What?"),
+            "a69c2e13  open  2026-11-26 18:13\n    2 asked  m  What?\n"
+        );
         assert_eq!(minute("2026-11-24T02:15:59Z"), "2026-11-24 02:15");
         assert_eq!(minute("unknown time"), "unknown time");
     }

@@ -124,6 +124,7 @@ fn run_in(
         }
         ConfigCommand::Set { key, value } => {
             let changed = settings::set(key, value, home, environment)?;
+            changed.notice.iter().for_each(|notice| say(notice));
             let view = || ChangedSettingView::of(&changed);
             rendered(json, view, || confirmed(&changed))
         }

@@ -27,7 +27,8 @@ pub enum DomainCommand {
         /// Words by which a question is known to be of it, between commas
         #[arg(long, value_name = "WORDS")]
         words: String,
-        /// How fast its corrections fade that don't say it: A, B, C or D
+        /// How fast its corrections fade that don't say it: A not at all, B in ten years, C in three,
+        /// D in half a year
         #[arg(
             long,
             value_name = "CLASS",

@@ -79,6 +79,9 @@ pub struct DriftListView {
     pub drift: Vec<DriftEntryView>,
     /// How many older ones are not listed.
     pub older_not_listed: u64,
+    /// How many are of other conversations, where those of one are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_other_conversations: Option<u64>,
 }
 
 impl DriftListView {
@@ -88,6 +91,7 @@ impl DriftListView {
         DriftListView {
             drift: list.events.iter().map(view).collect(),
             older_not_listed: list.older,
+            in_other_conversations: list.elsewhere,
         }
     }
 }

@@ -26,7 +26,8 @@ pub struct OpenedTextView {
     pub seq: Option<u64>,
     /// The text that the opening shows.
     pub text: String,
-    /// Whether it is the text that was put on record.
+    /// Whether it is the text that was put on record; of a file whose parts contradict each other, none
+    /// is known to be.
     pub opens: bool,
     /// The line of the log that carries it.
     pub line: Option<String>,
@@ -185,7 +186,7 @@ fn first(checked: &CheckResult, about: OpeningQuestion) -> String {
 }
 
 /// Whether the parts fit together, so that they say anything.
-fn is_whole(checked: &CheckResult) -> bool {
+pub fn is_whole(checked: &CheckResult) -> bool {
     let needed = [OpeningQuestion::Consistent, OpeningQuestion::TreeHead];
     needed
         .iter()
@@ -264,7 +265,11 @@ impl OpeningReportView {
         let openings: Vec<OpenedTextView> = opened(&checked.file)
             .enumerate()
             .map(|(at, (opening, line))| {
-                OpenedTextView::of(opening, line.as_ref(), report.text_opens(at))
+                OpenedTextView::of(
+                    opening,
+                    line.as_ref(),
+                    report.text_opens(at) && is_whole(checked),
+                )
             })
             .collect();
         let findings = report.findings.iter().map(|finding| FindingView {

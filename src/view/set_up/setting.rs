@@ -72,6 +72,9 @@ pub struct ChangedSettingView {
     /// Of a key: the variable of the environment that wins over it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overridden_by: Option<Option<String>>,
+    /// What is worth a look in it, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<&'static str>,
 }
 
 impl ChangedSettingView {
@@ -81,6 +84,7 @@ impl ChangedSettingView {
             key: changed.name.clone(),
             value: changed.value.clone(),
             overridden_by: changed.is_key.then(|| changed.overridden_by.clone()),
+            notice: changed.notice,
         }
     }
 }

@@ -101,6 +101,8 @@ pub struct DriftFilter {
     pub number: u32,
     /// Only older ones than this event.
     pub before: Option<String>,
+    /// Only those of a conversation: the first digits of its id, its title, or `last`.
+    pub conversation: Option<String>,
 }
 
 /// Drift events of a home.
@@ -109,6 +111,8 @@ pub struct DriftList {
     pub events: Vec<DriftDetails>,
     /// How many older ones are not listed.
     pub older: u64,
+    /// How many are of other conversations; none where they are listed.
+    pub elsewhere: Option<u64>,
 }
 
 /// Lists drift events.
@@ -119,13 +123,47 @@ pub fn list(home: &Home, filter: &DriftFilter) -> Result<DriftList, OpenHomeErro
         Some(id) => Some(find::drift(&store, id)?.number),
         None => None,
     };
-    let (mut states, older) = store.drift_states(!filter.all, before, filter.number)?;
+    let found = match &filter.conversation {
+        None => {
+            let (states, older) = store.drift_states(!filter.all, before, filter.number)?;
+            (states, older, None)
+        }
+        Some(text) => {
+            let thread = conversation::named(&store, Some(text), &ConversationScope::default())?;
+            in_conversation(&store, thread, (filter, before))?
+        }
+    };
+    let (mut states, older, elsewhere) = found;
     states.reverse();
     let events = states
         .into_iter()
         .map(|state| DriftDetails::of(&store, state))
         .collect::<Result<_, _>>()?;
-    Ok(DriftList { events, older })
+    Ok(DriftList {
+        events,
+        older,
+        elsewhere,
+    })
+}
+
+/// The newest events of a conversation, how many older ones it has, and how many there are elsewhere.
+fn in_conversation(
+    store: &ReadStore,
+    thread: Uuid,
+    (filter, before): (&DriftFilter, Option<u64>),
+) -> Result<(Vec<DriftState>, u64, Option<u64>), StoreError> {
+    let (all, _) = store.drift_states(!filter.all, before, u32::MAX)?;
+    let (mut here, mut older, mut elsewhere) = (Vec::new(), 0, 0);
+    for state in all {
+        if thread_of(store, &state)? != Some(thread) {
+            elsewhere += 1;
+        } else if here.len() < usize::try_from(filter.number).unwrap_or(usize::MAX) {
+            here.push(state);
+        } else {
+            older += 1;
+        }
+    }
+    Ok((here, older, Some(elsewhere)))
 }
 
 /// What somebody said of a drift event.

@@ -526,7 +526,6 @@ impl<'a> Search<'a> {
         found: &TextMatch,
         spans: &[TextSpan],
     ) -> Result<Option<SearchHit>, StoreError> {
-        let snippet = || Some(Snippet::of(found.text(), spans));
         match found {
             TextMatch::Item(item) => Ok(Some(SearchHit {
                 at: self.time_of(line)?,
@@ -536,7 +535,7 @@ impl<'a> Search<'a> {
                     kind: item.kind,
                 },
                 title: None,
-                snippet: snippet(),
+                snippet: Some(Snippet::of(found.text(), spans)),
             })),
             TextMatch::Turn(turn) => {
                 let Some(exchange) = self.store.exchange_of_turn(turn.turn)? else {
@@ -554,7 +553,11 @@ impl<'a> Search<'a> {
                     line,
                     source: source_of(self.store, by_user, turn.turn, exchange, conversation)?,
                     title: title.flatten(),
-                    snippet: if is_withheld { None } else { snippet() },
+                    snippet: match (is_withheld, by_user) {
+                        (true, _) => None,
+                        (false, true) => Some(Snippet::of_question(found.text(), spans)),
+                        (false, false) => Some(Snippet::of(found.text(), spans)),
+                    },
                 }))
             }
         }

@@ -1,5 +1,8 @@
 //! The part of a text that shows why it was found.
 
+use std::ops::Range;
+
+use crate::record::attached::{file_texts, without_files};
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::TextSpan;
 
@@ -48,6 +51,34 @@ impl Snippet {
         add(if piece.end < text.len() { "…" } else { "" }, false);
         Snippet {
             parts: on_a_line(&parts),
+        }
+    }
+
+    /// The same of a question with files behind it: of what somebody typed where that has a place, else
+    /// of the first file that has one; never of the lines above files.
+    pub fn of_question(text: &str, spans: &[TextSpan]) -> Snippet {
+        let typed = without_files(text);
+        if typed.len() == text.len() {
+            return Snippet::of(text, spans);
+        }
+        let within = |place: &Range<usize>| -> Vec<TextSpan> {
+            let inside = spans
+                .iter()
+                .filter(|span| place.start <= span.start && span.end <= place.end);
+            inside
+                .map(|span| span.start - place.start..span.end - place.start)
+                .collect()
+        };
+        let places = [vec![0..typed.len()], file_texts(text)].concat();
+        let found = places
+            .into_iter()
+            .map(|place| (within(&place), place))
+            .find(|(spans, _)| !spans.is_empty());
+        match found {
+            Some((spans, place)) => Snippet::of(text.get(place).unwrap_or_default(), &spans),
+            // A file's name has it.
+            None if typed.is_empty() => Snippet::of(text, spans),
+            None => Snippet::of(typed, &[]),
         }
     }
 

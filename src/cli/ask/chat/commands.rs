@@ -78,7 +78,7 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
-        ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
+        ChatCommand::Drift => list_drift(chat).await,
         ChatCommand::CloseDrift(ids) => close_drift(chat, &ids).await,
         ChatCommand::Erase(id) => return erase(chat, &id).await,
         ChatCommand::Session => do_of_last(chat, &["session", "show", "--"]).await?,
@@ -181,6 +181,15 @@ fn search_deep(chat: &mut Chat, deep: bool) {
         true => "the turns of all conversations are searched, too",
         false => "the turns of other conversations are not searched",
     });
+}
+
+/// Lists what was wrong with answers of this conversation; of all, where nothing was asked in it yet.
+async fn list_drift(chat: &Chat) {
+    let thread = chat.thread.map(|thread| thread.to_string());
+    match thread {
+        Some(thread) => do_words(chat, &["drift", "list", "--conversation", &thread]).await,
+        None => do_words(chat, &["drift", "list"]).await,
+    }
 }
 
 /// Says that what was wrong with answers is dealt with; `all` is all of this conversation.

@@ -199,7 +199,7 @@ const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
 pub const FULL: &str = "--full";
 
 /// What is no command of a chat, and how it is done all the same.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 6] = [
     (
         "export",
         "in a shell, gently conversation export last --out FILE.md writes this conversation to a file",
@@ -216,6 +216,10 @@ const ELSEWHERE: [(&str, &str); 5] = [
         "delete",
         "/erase last destroys one question with its answer, and in a shell gently conversation delete \
          a whole conversation",
+    ),
+    (
+        "rate",
+        "/good or /bad says it of the last answer, with why behind it; in a shell, gently rate of any",
     ),
     (
         "rename",
@@ -297,6 +301,11 @@ impl ChatCommand {
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),
             "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
+            "drift" if rest == "close" => Err(
+                "/drift close takes the id of a warning behind it, or all of this conversation's: \
+                 /drift close drift-42, or /drift close all"
+                    .to_owned(),
+            ),
             "drift" => closed(rest).ok_or_else(|| takes(name)),
             "erase" => needed().map(ChatCommand::Erase),
             "session" => bare(ChatCommand::Session),
@@ -316,6 +325,9 @@ fn is_farewell(line: &str) -> bool {
 
 /// How a command of the shell is done from a chat; none where a line is no such command.
 fn of_shell(line: &str) -> Option<String> {
+    if let Some(here) = other_line(line) {
+        return Some(here);
+    }
     let mut words = line.split_whitespace();
     let name = words
         .next()
@@ -330,6 +342,19 @@ fn of_shell(line: &str) -> Option<String> {
         (None, Some(how)) => how.to_owned(),
         (None, None) => "Ctrl-D ends the chat".to_owned(),
     })
+}
+
+/// How that is done from a chat which is typed in a shell as one short line; none where a line is no
+/// such one.
+fn other_line(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let here = match words.as_slice() {
+        ["help"] => "here it is /help",
+        ["ls" | "cd" | "pwd" | "clear"] => "Ctrl-D ends the chat",
+        ["ls" | "cd", what] if what.starts_with(['.', '/', '~', '-']) => "Ctrl-D ends the chat",
+        _ => return None,
+    };
+    Some(here.to_owned())
 }
 
 /// What `/show` shows: an id, and `--full` before or behind it.
@@ -435,6 +460,21 @@ mod tests {
             ("exit code of what?", asked("exit code of what?")),
             ("gently does it", asked("gently does it")),
             ("gently", asked("gently")),
+            ("ls the files?", asked("ls the files?")),
+            (
+                "help",
+                ChatLine::OfShell {
+                    text: "help".to_owned(),
+                    here: "here it is /help".to_owned(),
+                },
+            ),
+            (
+                "cd ..",
+                ChatLine::OfShell {
+                    text: "cd ..".to_owned(),
+                    here: "Ctrl-D ends the chat".to_owned(),
+                },
+            ),
             (
                 "gently search \"a b\"",
                 ChatLine::OfShell {
@@ -495,12 +535,13 @@ mod tests {
             ("/deep", "/deep on|off"),
             ("/deep maybe", "/deep on|off"),
             ("/drift now", "/drift [close ID…|all]"),
-            ("/drift close", "/drift [close ID…|all]"),
+            ("/drift close", "or /drift close all"),
             ("/erase", "/erase last|ID"),
             ("/delete last", "gently conversation delete"),
             ("/export x.md", "gently conversation export"),
             ("/share", "gently share"),
             ("/check x", "gently check"),
+            ("/rate last good", "/good or /bad"),
             ("/rename x", "/title TEXT"),
         ] {
             match ChatLine::of(line) {

@@ -14,7 +14,7 @@ use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::log::entry::Event;
 use crate::verify::{CheckAnswer, OpeningQuestion};
-use crate::view::prove::opening::{OpeningReportView, OpeningVerdictView};
+use crate::view::prove::opening::{OpeningReportView, OpeningVerdictView, is_whole};
 
 use super::open::named_text;
 use super::{not_looked, say, warn};
@@ -130,10 +130,13 @@ fn headline(out: &mut String, checked: &CheckResult, verbose: bool) {
 fn texts(out: &mut String, checked: &CheckResult) {
     for (at, (opening, line)) in opened(&checked.file).enumerate() {
         let name = named_text(opening.role, opening.seq);
-        let judged = if checked.report.text_opens(at) {
-            format!("{} as it was put on record", mark("yes"))
-        } else {
-            format!("{} NOT the text that was put on record", mark("no"))
+        let judged = match (checked.report.text_opens(at), is_whole(checked)) {
+            (false, _) => format!("{} NOT the text that was put on record", mark("no")),
+            (true, true) => format!("{} as it was put on record", mark("yes")),
+            (true, false) => format!(
+                "{} not known to be on record, as the parts of this file contradict each other",
+                mark("open")
+            ),
         };
         let model = match line.map(|line| line.event) {
             Some(Event::Response { model, .. }) if opening.role == Role::Response => {
@@ -162,7 +165,9 @@ fn words(checked: &CheckResult, verbose: bool) -> String {
     texts(&mut out, checked);
     if !verbose {
         let whose = match (checked.pinned, report.signer) {
-            (0, Some(_)) => "Whose key that is, its owner has to tell you: then add --signer KEY. ",
+            (0, Some(_)) if is_whole(checked) => {
+                "Whose key that is, its owner has to tell you: then add --signer KEY. "
+            }
             _ => "",
         };
         put(&mut out, &format!("{whose}All of it: -v"));

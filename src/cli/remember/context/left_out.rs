@@ -22,13 +22,9 @@ pub struct LossesTold {
     pub files: bool,
 }
 
-/// A line for each reason but want of room, which the last line after an answer tells, where no file
-/// is lost with it.
-pub fn beside_room(
-    not_shown: &[UnshownReference],
-    told: LossesTold,
-    door: QuestionDoor,
-) -> Vec<String> {
+/// A line for each reason but want of room, which the last line after an answer tells; what is lost
+/// with its files was told before.
+pub fn beside_room(not_shown: &[UnshownReference], told: LossesTold) -> Vec<String> {
     let no_room = [
         ExclusionReason::RingCapItems,
         ExclusionReason::RingCapTokens,
@@ -36,16 +32,35 @@ pub fn beside_room(
     let no_room = no_room.map(ExclusionReason::code);
     let mut lost = not_shown.to_vec();
     lost.retain(|one| {
-        let has_files = !one.files.is_empty();
-        let is_told = has_files || !no_room.contains(&one.rule.as_str());
-        is_told && (told.all || has_files && told.files || one.is_news())
+        let is_told = one.files.is_empty() && !no_room.contains(&one.rule.as_str());
+        is_told && (told.all || one.is_news())
     });
-    all_lines(lost, door)
+    by_rule(lost).iter().map(|of| line(of)).collect()
+}
+
+/// A line for each question that is lost with the files behind it.
+pub fn lost_with_files(
+    not_shown: &[UnshownReference],
+    told: LossesTold,
+    door: QuestionDoor,
+) -> Vec<String> {
+    let lost = not_shown.iter().filter(|one| {
+        let is_told = told.all || told.files || one.is_news();
+        !one.files.is_empty() && is_told
+    });
+    lost.map(|one| line_of_files(one, door)).collect()
 }
 
 /// A line for each reason; `unfit` turns of `last:N` were not declared at all.
 pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
-    let mut lines = all_lines(not_shown.to_vec(), QuestionDoor::Ask);
+    let (with_files, others): (Vec<_>, Vec<_>) = not_shown
+        .iter()
+        .cloned()
+        .partition(|one| !one.files.is_empty());
+    let files = with_files.iter();
+    let files = files.map(|one| line_of_files(one, QuestionDoor::Ask));
+    let others = by_rule(others);
+    let mut lines: Vec<String> = files.chain(others.iter().map(|of| line(of))).collect();
     if unfit > 0 {
         let turns = if unfit == 1 { "turn has" } else { "turns have" };
         lines.push(format!(
@@ -55,17 +70,7 @@ pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
     lines
 }
 
-/// A line for the files of each question that lost them, and one for each reason of the others.
-fn all_lines(lost: Vec<UnshownReference>, door: QuestionDoor) -> Vec<String> {
-    let (with_files, others): (Vec<_>, Vec<_>) =
-        lost.into_iter().partition(|one| !one.files.is_empty());
-    let files = with_files.iter().map(|one| line_of_files(one, door));
-    files
-        .chain(by_rule(others).iter().map(|of| line(of)))
-        .collect()
-}
-
-/// `not shown again: x.conf, of 81bb5b35/16; attach it again with -f x.conf`
+/// `the question 81bb5b35/16 is not shown again, with x.conf behind it; attach it again: -f x.conf`
 fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let (flag, between) = match door {
         QuestionDoor::Ask => ("-f", " "),
@@ -77,14 +82,16 @@ fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let again = again.filter(|name| *name != PIPED);
     let again = again.map(|name| format!("{flag} {}", shell_word(Path::new(name))));
     let again: Vec<String> = again.collect();
-    let of = one.exchange.as_ref().map(|id| format!(", of {id}"));
+    let question = match &one.exchange {
+        Some(id) => format!("the question {id}"),
+        None => "an earlier question".to_owned(),
+    };
     let them = if again.len() == 1 { "it" } else { "them" };
-    let attach = format!("attach {them} again with {}", again.join(between));
+    let attach = format!("attach {them} again: {}", again.join(between));
     let is_piped = again.len() < names.len();
     format!(
-        "not shown again: {}{}; {}",
+        "{question} is not shown again, with {} behind it; {}",
         names.join(", "),
-        of.unwrap_or_default(),
         match (is_piped, again.is_empty()) {
             (false, _) => attach,
             (true, true) => "pipe it in again".to_owned(),
