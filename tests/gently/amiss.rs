@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use gently::keys::SigningKey;
 use gently::record::hash::Hash32;
 use gently::record::log::entry::{Event, Line};
+use gently::record::signature::PublicKey;
 use gently::record::tree::{Frontier, note};
 use gently::store::Store;
 use rusqlite::Connection;
@@ -312,22 +313,12 @@ fn a_line_that_nobody_signed_is_signed_by_no_writer() {
     assert!(said(&verified).contains(&number), "{verified:?}");
 }
 
-#[test]
-fn a_tree_head_of_somebody_elses_signs_nothing() {
-    let (person, _server) = home();
-    let log = person.log();
-    forge_line(&person, artifact());
-    let key = SigningKey::from_seed(&[9; 32]);
+/// A tree head over all lines by another key, in the place of the database's own.
+fn put_tree_head_of(person: &Person, key: &SigningKey) {
     let store = Store::open_read_only(&person.at("gently.db")).unwrap();
     let head = store.head().unwrap();
-    let origin = head
-        .checkpoint
-        .as_deref()
-        .unwrap()
-        .lines()
-        .next()
-        .unwrap()
-        .to_owned();
+    let own = head.checkpoint.as_deref().unwrap();
+    let origin = own.lines().next().unwrap().to_owned();
     drop(store);
     let tree = Frontier::from_bytes(&head.frontier).unwrap();
     let sign = |bytes: &[u8]| key.sign(bytes);
@@ -335,9 +326,130 @@ fn a_tree_head_of_somebody_elses_signs_nothing() {
         Ok::<_, std::convert::Infallible>(sign(bytes))
     });
     edit(
-        &person,
+        person,
         &format!("UPDATE head SET checkpoint = '{}'", note.unwrap()),
     );
+}
+
+/// A rotation that is in rows alone: no commit says so, and no key has signed it.
+fn forge_rotation(person: &Person, n: u64, line: u64, [old, new]: [&PublicKey; 2]) {
+    edit(
+        person,
+        &format!(
+            "INSERT INTO ledger_commit (n, line, kind, ref, id, raw)
+             VALUES ({n}, {line}, 'key_rotate', 'refs/heads/main', '{n:040x}', x'00');
+             INSERT INTO ledger_file (commit_n, name, content) VALUES ({n}, 'rotate.json', CAST(
+             '{{\"created_at\":1,\"format\":\"gently/1\",\"new_signer\":\"{new}\",\"old_signer\":\"{old}\"}}' AS BLOB))"
+        ),
+    );
+}
+
+/// Two rotations in rows, to the key of a stranger and back, make his tree head one by a key that was in
+/// force.
+#[test]
+fn a_rotation_that_no_key_has_signed_is_none() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    let strange = SigningKey::from_seed(&[9; 32]);
+    put_tree_head_of(&person, &strange);
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let head = store.head().unwrap();
+    drop(store);
+    let keys = [&head.signer, &strange.public()];
+    forge_rotation(&person, 1_000_000, head.lines - 2, keys);
+    forge_rotation(&person, 1_000_001, head.lines - 1, [keys[1], keys[0]]);
+    for command in [["ask", "Is it signed?"], ["audit", "rebuild"]] {
+        let refused = person.gently(&command);
+        assert_ne!(refused.code, 0, "{refused:?}");
+        assert!(
+            said(&refused).contains("1000001 (key_rotate"),
+            "{refused:?}"
+        );
+        assert_eq!(person.log(), log, "{command:?} wrote it");
+    }
+    let (state, found, _) = wrong(&person, "log");
+    assert_eq!(state, "FAIL");
+    assert!(found.contains("1000001 (key_rotate"), "{found}");
+    let verified = person.gently(&["audit", "verify", "-v"]).exits(1);
+    let number = "log line 1: expected lines under a tree head by the key in force";
+    assert!(said(&verified).contains(number), "{verified:?}");
+}
+
+/// Right after a rotation the tree head is by the old key: that it is one is for the commit to say.
+#[test]
+fn a_rotation_counts_as_its_signed_commit_says() {
+    let of_newest = "(SELECT max(n) FROM ledger_commit WHERE kind = 'key_rotate')";
+    for (change, words) in [
+        (
+            format!(
+                "UPDATE ledger_file SET content = CAST(replace(content, 'old_signer', 'odd_signer') AS BLOB)
+                 WHERE name = 'rotate.json' AND commit_n = {of_newest}"
+            ),
+            "files and lines that make tree",
+        ),
+        (
+            format!("UPDATE ledger_commit SET line = 0 WHERE n = {of_newest}"),
+            "a commit that names the line",
+        ),
+    ] {
+        let (person, _server) = home();
+        person.gently(&["key", "rotate", "--yes"]).exits(0);
+        edit(&person, &change);
+        let refused = person.gently(&["session", "open"]);
+        assert_ne!(refused.code, 0, "{change}: {refused:?}");
+        assert!(said(&refused).contains(words), "{change}: {refused:?}");
+    }
+    let (person, _server) = home();
+    let signer = || {
+        let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+        store.head().unwrap().signer
+    };
+    let (first, strange) = (signer(), SigningKey::from_seed(&[9; 32]).public());
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
+    edit(
+        &person,
+        &format!("UPDATE head SET genesis = replace(genesis, '{first}', '{strange}')"),
+    );
+    let refused = person.gently(&["session", "open"]);
+    let words = format!("not signed by the key in force, {strange}");
+    assert!(said(&refused).contains(&words), "{refused:?}");
+}
+
+#[test]
+fn a_commit_given_to_a_forged_line_covers_nothing() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    edit(
+        &person,
+        &format!(
+            "UPDATE head SET checkpoint = NULL;
+             UPDATE ledger_commit SET line = {} WHERE n = (SELECT max(n) FROM ledger_commit)",
+            log.len()
+        ),
+    );
+    for command in [
+        vec!["audit", "rebuild", "--dry-run"],
+        vec!["audit", "rebuild"],
+    ] {
+        let refused = person.gently(&command).exits(1);
+        assert!(
+            said(&refused).contains("a commit that names the line"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(person.log(), log);
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    assert_eq!(store.head().unwrap().checkpoint, None);
+}
+
+#[test]
+fn a_tree_head_of_somebody_elses_signs_nothing() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    put_tree_head_of(&person, &SigningKey::from_seed(&[9; 32]));
     let refused = person.gently(&["ask", "Is it signed?"]);
     assert!(
         said(&refused).contains("by the key in force"),

@@ -18,7 +18,7 @@ use crate::record::ledger::exchange::row_id;
 use crate::record::log::end::EndDifference;
 use crate::record::log::entry::Line;
 use crate::record::log::rules::PromptOutcome;
-use crate::record::tree::parse_note;
+use crate::record::tree::{SignedNote, parse_note};
 use crate::store::{CommitRow, LedgerHead, ReadStore, SessionRow, StoreError};
 
 use super::artifacts::Tombstones;
@@ -343,7 +343,12 @@ impl<'c> RowCheck<'c> {
                 expected,
                 actual,
             );
-            if let Ok(Some(unsigned)) = self.store.unsigned_lines(head) {
+            let keys = &self.ledger.keys;
+            let before = |note: &SignedNote| {
+                let key = keys.of_size(note.size);
+                Ok::<_, StoreError>(key.is_some_and(|key| note.verify(&key)))
+            };
+            if let Ok(Some(unsigned)) = self.store.unsigned_lines(head, before) {
                 let place = format!("log line {}", unsigned.from);
                 let signed =
                     "lines under a tree head by the key in force, as each transaction signs them";

@@ -179,10 +179,15 @@ impl<'a> LockedHome<'a> {
         }
     }
 
-    /// What nobody has signed, where there is no tree head to tell.
-    fn unsigned(&self) -> Result<Option<UnsignedLines>, RecorderError> {
+    /// What nobody has signed, where there is no tree head to tell: the commits have been looked at.
+    fn unsigned(
+        &self,
+        ledger: &ledger::LedgerContent,
+    ) -> Result<Option<UnsignedLines>, RecorderError> {
         match self.head.lacks_tree_head() {
-            true => unsigned::without_tree_head(&self.store, &self.head, self.paths),
+            true => {
+                unsigned::without_tree_head(&self.store, &self.head, ledger.covered, self.paths)
+            }
             false => Ok(None),
         }
     }
@@ -208,7 +213,7 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
         checkpoint: home.lost_checkpoint()?,
         derived: derived_unless(!home.schema.is_empty(), home.store.all_derived_faults())?,
         schema: home.schema.clone(),
-        unsigned: home.unsigned()?,
+        unsigned: home.unsigned(&ledger)?,
         ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
@@ -266,7 +271,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
-        unsigned: home.unsigned()?,
+        unsigned: home.unsigned(&ledger)?,
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;

@@ -144,6 +144,8 @@ pub struct LedgerContent {
     packs: Vec<PathBuf>,
     /// Commits of which an object is missing or torn.
     commits: u64,
+    /// The first lines of the log, up to the last that a commit of the database belongs to.
+    pub covered: u64,
 }
 
 impl LedgerContent {
@@ -265,12 +267,18 @@ pub fn look(
     head: &LedgerHead,
     here: LedgerPlace,
 ) -> Result<LedgerContent, RecorderError> {
+    let mut covered = 0;
     if matches!(here, LedgerPlace::Hindered(_)) {
+        if head.lacks_tree_head() {
+            let all = Commits::begin(store, None, true)?;
+            all.look(head, &mut |row, _| covered = row.line.saturating_add(1))?;
+        }
         return Ok(LedgerContent {
             here,
             refs: BTreeMap::new(),
             packs: Vec::new(),
             commits: 0,
+            covered,
         });
     }
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
@@ -289,8 +297,10 @@ pub fn look(
     }
     // A ref may be at any commit of its own history, or not there: what is lost is written again.
     let mut known: BTreeMap<String, ExpectedRef> = BTreeMap::new();
+    let strict = !packs.is_empty() || head.lacks_tree_head();
     let (tips, commits) =
-        Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
+        Commits::begin(store, here.ledger(), strict)?.look(head, &mut |row, id| {
+            covered = row.line.saturating_add(1);
             let expected = known.entry(row.reference.clone()).or_default();
             expected.pending.push(id);
         })?;
@@ -313,6 +323,7 @@ pub fn look(
         refs,
         packs,
         commits,
+        covered,
     })
 }
 
