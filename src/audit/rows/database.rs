@@ -33,6 +33,10 @@ use crate::verify::{CheckedLedger, DatabaseSummary};
 /// Commits are read in portions of this many rows.
 const PORTION: u64 = 500;
 
+/// What is said of a tree head that is not there.
+const TAKEN_AWAY: &str = "none: it was taken away; gently audit rebuild, or in a restored home gently audit adopt, has \
+                          it signed again";
+
 /// What was checked of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DatabaseCounts {
@@ -227,9 +231,11 @@ impl<'c> RowCheck<'c> {
     pub fn rows<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, VerifyError> {
         match read {
             Ok(rows) => Ok(Some(rows)),
-            Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => {
-                Err(error.into())
-            }
+            Err(
+                error @ (StoreError::Busy { .. }
+                | StoreError::Missing { .. }
+                | StoreError::NoFile { .. }),
+            ) => Err(error.into()),
             Err(StoreError::Corrupt {
                 place,
                 expected,
@@ -333,9 +339,11 @@ impl<'c> RowCheck<'c> {
         let lines = self.ledger.lines.state.count();
         if head.lines > lines {
             let expected = format!("{} lines, as the database has", head.lines);
-            let actual = format!(
-                "{lines} lines; the newer ones are applied when the home is next written to"
-            );
+            let newer = match head.lacks_tree_head() {
+                true => "nobody has signed the newer ones",
+                false => "the newer ones are applied when the home is next written to",
+            };
+            let actual = format!("{lines} lines; {newer}");
             self.findings.add(
                 AuditQuestion::Complete,
                 None,
@@ -358,6 +366,10 @@ impl<'c> RowCheck<'c> {
                     signed,
                     format!("signed by nobody: {}", unsigned.list()),
                 );
+            }
+            if head.lacks_tree_head() {
+                let signed = format!("a signed tree head of {} lines", head.lines);
+                self.fault(None, "head, checkpoint", signed, TAKEN_AWAY);
             }
             return false;
         }
@@ -408,10 +420,7 @@ impl<'c> RowCheck<'c> {
         let note = head.checkpoint.as_deref().map(parse_note);
         let expected = format!("a signed tree head of {size} lines, root {root}");
         let (question, actual) = match note {
-            None if head.lacks_tree_head() => (
-                AuditQuestion::Consistent,
-                "none: it was taken away, and gently audit rebuild has it signed again".to_owned(),
-            ),
+            None if head.lacks_tree_head() => (AuditQuestion::Consistent, TAKEN_AWAY.to_owned()),
             None => (
                 AuditQuestion::Complete,
                 "none; the next writer signs it".to_owned(),

@@ -122,7 +122,7 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 return Err(RecorderError::Unapplied {
                     what: "reading ledger.git",
-                    reason: format!("{}: {e}", path.join(part).display()),
+                    reason: format!("{}: {e}. {}", path.join(part).display(), put_away()),
                 });
             }
             _ => {}
@@ -131,8 +131,18 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     match Ledger::open(path) {
         Ok(ledger) => Ok(LedgerPlace::Ledger(Box::new(ledger))),
         Err(LedgerError::Git { .. }) => Ok(LedgerPlace::Broken),
+        Err(e @ LedgerError::Strange { .. }) => Err(RecorderError::Unapplied {
+            what: "opening ledger.git",
+            reason: format!("{e}. {}", put_away()),
+        }),
         Err(e) => Err(apply_error("opening ledger.git")(e)),
     }
+}
+
+/// What helps where something in the ledger is no file.
+fn put_away() -> String {
+    "Put it away (mv FILE FILE.aside); then gently audit rebuild writes anew what the database holds"
+        .to_owned()
 }
 
 /// What there is of the ledger.
