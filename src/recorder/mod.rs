@@ -164,19 +164,20 @@ impl Recorder {
         terms: RecorderTerms,
     ) -> Result<Self, RecorderError> {
         recovery::restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key.into(), now, watch, terms)
+        let key: Signer = key.into();
+        Self::open_unchecked(paths, key, now, watch, terms)
     }
 
     /// The same in a home that was restored; only for what lets it write again.
     fn open_unchecked(
         paths: Paths,
-        key: Signer,
+        key: impl Into<Arc<Signer>>,
         now: Seconds,
         watch: FailpointWatch,
         terms: RecorderTerms,
     ) -> Result<Self, RecorderError> {
         let writer_context = WriterContext::new(terms.content_policy, terms.settings)?;
-        let key = Arc::new(key);
+        let key = key.into();
         let mut writer = Writer::open(
             paths.clone(),
             key.clone(),

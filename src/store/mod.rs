@@ -105,8 +105,8 @@ pub enum StoreError {
     },
     /// No room for what was to be written.
     #[error(
-        "the disk that gently.db is on is full, or a limit on the size of files is reached, so gently can't {what}; \
-         nothing of it was recorded. Make room there (`gently doctor` says where it is, and how much is free), then ask \
+        "the disk that gently.db is on is full, or a limit on the size of files is reached, so gently can't {what}. \
+         Make room there (`gently doctor` says where it is, and how much is free), then ask \
          again: what was recorded before is whole (SQLite: {reason})"
     )]
     Full {
@@ -120,6 +120,17 @@ pub enum StoreError {
     Missing {
         /// Where it was looked for.
         path: PathBuf,
+    },
+    /// What is at that place is no file.
+    #[error(
+        "{path} is {kind}, and should be the file of gently's database. Put it away (mv), and bring the database or \
+         a backup back: `gently doctor` says what is there"
+    )]
+    NoFile {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What is there: `a pipe`.
+        kind: &'static str,
     },
     /// A query failed, or a value for it could not be made.
     #[error("database: {what}: {reason}")]

@@ -4,10 +4,8 @@
 //! none that is unsigned. A rebuild alone, which has no key, adds `recover` lines and leaves them to
 //! the next writer. Any other was put there by somebody who can write the file and can't sign.
 
-use crate::record::canon;
-use crate::record::ledger::documents::{Genesis, Rotate};
+use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
-use crate::record::signature::PublicKey;
 use crate::record::tree::{Frontier, SignedNote, parse_note};
 
 use super::{LedgerHead, ReadStore, StoreError};
@@ -46,24 +44,38 @@ impl UnsignedLines {
 impl ReadStore {
     /// Lines that no tree head covers and no process of gently leaves so. A database that has no tree
     /// head at all is for [`LedgerHead::lacks_tree_head`].
-    pub fn unsigned_lines(&self, head: &LedgerHead) -> Result<Option<UnsignedLines>, StoreError> {
+    ///
+    /// `before` says of a tree head that the key of now has not signed whether the key that was in
+    /// force at the last of its lines has: whoever asks knows which rotations hold.
+    pub fn unsigned_lines<E: From<StoreError>>(
+        &self,
+        head: &LedgerHead,
+        before: impl Fn(&SignedNote) -> Result<bool, E>,
+    ) -> Result<Option<UnsignedLines>, E> {
         let Some(text) = &head.checkpoint else {
             return Ok(None);
         };
-        let covered = self.lines_under(head, text)?;
+        let covered = self.lines_under(head, text, before)?;
         match only_recovered(&self.lines(covered, head.lines)?) {
             true => Ok(None),
-            false => self.lines_behind(covered, head),
+            false => Ok(self.lines_behind(covered, head)?),
         }
     }
 
     /// How many of its lines a tree head is over; none when it is not one over the first lines of the
-    /// database, by the key in force at the last of them.
-    pub fn lines_under(&self, head: &LedgerHead, checkpoint: &str) -> Result<u64, StoreError> {
-        match parse_note(checkpoint) {
-            Ok(note) if self.is_over(head, &note)? => Ok(note.size),
-            _ => Ok(0),
-        }
+    /// database, by the key in force at the last of them (`before` as in [`Self::unsigned_lines`]).
+    pub fn lines_under<E: From<StoreError>>(
+        &self,
+        head: &LedgerHead,
+        checkpoint: &str,
+        before: impl Fn(&SignedNote) -> Result<bool, E>,
+    ) -> Result<u64, E> {
+        let Ok(note) = parse_note(checkpoint) else {
+            return Ok(0);
+        };
+        let is_over = self.root_of(head, note.size)? == Some(note.root)
+            && (note.verify(&head.signer) || before(&note)?);
+        Ok(if is_over { note.size } else { 0 })
     }
 
     /// The lines behind so many, if there are any.
@@ -86,43 +98,20 @@ impl ReadStore {
         Ok((unsigned.count() > 0).then_some(unsigned))
     }
 
-    fn is_over(&self, head: &LedgerHead, note: &SignedNote) -> Result<bool, StoreError> {
-        if note.size > head.lines {
-            return Ok(false);
-        }
-        let root = match Frontier::from_bytes(&head.frontier) {
-            Ok(whole) if whole.size() == note.size => whole.root(),
-            _ => {
-                let mut tree = Frontier::new();
-                let lines = self.lines(0, note.size)?;
-                lines.iter().for_each(|line| tree.push(line.as_bytes()));
-                tree.root()
-            }
-        };
-        let signed = |key: &PublicKey| note.root == root && note.verify(key);
-        Ok(signed(&head.signer) || self.signer_before(note.size)?.as_ref().is_some_and(signed))
-    }
-
-    /// The key in force before the rotation that is the last of so many lines, which that key signs;
-    /// none where it is none, or where the rotations do not lead there from the genesis.
-    fn signer_before(&self, lines: u64) -> Result<Option<PublicKey>, StoreError> {
-        let Ok(genesis) = canon::parse::<Genesis>(self.genesis()?.as_bytes()) else {
+    /// The root of the tree over the first lines; none when there are not so many.
+    fn root_of(&self, head: &LedgerHead, size: u64) -> Result<Option<Hash32>, StoreError> {
+        if size > head.lines {
             return Ok(None);
-        };
-        let mut signer = genesis.signer;
-        for row in self.rotations()? {
-            let files = self.files(row.n)?;
-            let rotate = files.get("rotate.json");
-            let rotate = rotate.and_then(|bytes| canon::parse::<Rotate>(bytes).ok());
-            let Some(rotate) = rotate.filter(|rotate| rotate.old_signer == signer) else {
-                return Ok(None);
-            };
-            if row.line.saturating_add(1) == lines {
-                return Ok(Some(signer));
-            }
-            signer = rotate.new_signer;
         }
-        Ok(None)
+        if let Ok(whole) = Frontier::from_bytes(&head.frontier)
+            && whole.size() == size
+        {
+            return Ok(Some(whole.root()));
+        }
+        let mut tree = Frontier::new();
+        let lines = self.lines(0, size)?;
+        lines.iter().for_each(|line| tree.push(line.as_bytes()));
+        Ok(Some(tree.root()))
     }
 }
 

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use gently::keys::SigningKey;
 use gently::record::hash::Hash32;
 use gently::record::log::entry::{Event, Line};
+use gently::record::signature::PublicKey;
 use gently::record::tree::{Frontier, note};
 use gently::store::Store;
 use rusqlite::Connection;
 
+use crate::concurrency::limited;
 use crate::model_server::Behaviour;
 use crate::opening::served;
 use crate::person::{Person, Ran, ran};
@@ -312,22 +314,12 @@ fn a_line_that_nobody_signed_is_signed_by_no_writer() {
     assert!(said(&verified).contains(&number), "{verified:?}");
 }
 
-#[test]
-fn a_tree_head_of_somebody_elses_signs_nothing() {
-    let (person, _server) = home();
-    let log = person.log();
-    forge_line(&person, artifact());
-    let key = SigningKey::from_seed(&[9; 32]);
+/// A tree head over all lines by another key, in the place of the database's own.
+fn put_tree_head_of(person: &Person, key: &SigningKey) {
     let store = Store::open_read_only(&person.at("gently.db")).unwrap();
     let head = store.head().unwrap();
-    let origin = head
-        .checkpoint
-        .as_deref()
-        .unwrap()
-        .lines()
-        .next()
-        .unwrap()
-        .to_owned();
+    let own = head.checkpoint.as_deref().unwrap();
+    let origin = own.lines().next().unwrap().to_owned();
     drop(store);
     let tree = Frontier::from_bytes(&head.frontier).unwrap();
     let sign = |bytes: &[u8]| key.sign(bytes);
@@ -335,9 +327,130 @@ fn a_tree_head_of_somebody_elses_signs_nothing() {
         Ok::<_, std::convert::Infallible>(sign(bytes))
     });
     edit(
-        &person,
+        person,
         &format!("UPDATE head SET checkpoint = '{}'", note.unwrap()),
     );
+}
+
+/// A rotation that is in rows alone: no commit says so, and no key has signed it.
+fn forge_rotation(person: &Person, n: u64, line: u64, [old, new]: [&PublicKey; 2]) {
+    edit(
+        person,
+        &format!(
+            "INSERT INTO ledger_commit (n, line, kind, ref, id, raw)
+             VALUES ({n}, {line}, 'key_rotate', 'refs/heads/main', '{n:040x}', x'00');
+             INSERT INTO ledger_file (commit_n, name, content) VALUES ({n}, 'rotate.json', CAST(
+             '{{\"created_at\":1,\"format\":\"gently/1\",\"new_signer\":\"{new}\",\"old_signer\":\"{old}\"}}' AS BLOB))"
+        ),
+    );
+}
+
+/// Two rotations in rows, to the key of a stranger and back, make his tree head one by a key that was in
+/// force.
+#[test]
+fn a_rotation_that_no_key_has_signed_is_none() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    let strange = SigningKey::from_seed(&[9; 32]);
+    put_tree_head_of(&person, &strange);
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let head = store.head().unwrap();
+    drop(store);
+    let keys = [&head.signer, &strange.public()];
+    forge_rotation(&person, 1_000_000, head.lines - 2, keys);
+    forge_rotation(&person, 1_000_001, head.lines - 1, [keys[1], keys[0]]);
+    for command in [["ask", "Is it signed?"], ["audit", "rebuild"]] {
+        let refused = person.gently(&command);
+        assert_ne!(refused.code, 0, "{refused:?}");
+        assert!(
+            said(&refused).contains("1000001 (key_rotate"),
+            "{refused:?}"
+        );
+        assert_eq!(person.log(), log, "{command:?} wrote it");
+    }
+    let (state, found, _) = wrong(&person, "log");
+    assert_eq!(state, "FAIL");
+    assert!(found.contains("1000001 (key_rotate"), "{found}");
+    let verified = person.gently(&["audit", "verify", "-v"]).exits(1);
+    let number = "log line 1 expected: lines under a tree head by the key in force";
+    assert!(said(&verified).contains(number), "{verified:?}");
+}
+
+/// Right after a rotation the tree head is by the old key: that it is one is for the commit to say.
+#[test]
+fn a_rotation_counts_as_its_signed_commit_says() {
+    let of_newest = "(SELECT max(n) FROM ledger_commit WHERE kind = 'key_rotate')";
+    for (change, words) in [
+        (
+            format!(
+                "UPDATE ledger_file SET content = CAST(replace(content, 'old_signer', 'odd_signer') AS BLOB)
+                 WHERE name = 'rotate.json' AND commit_n = {of_newest}"
+            ),
+            "files and lines that make tree",
+        ),
+        (
+            format!("UPDATE ledger_commit SET line = 0 WHERE n = {of_newest}"),
+            "a commit that names the line",
+        ),
+    ] {
+        let (person, _server) = home();
+        person.gently(&["key", "rotate", "--yes"]).exits(0);
+        edit(&person, &change);
+        let refused = person.gently(&["session", "open"]);
+        assert_ne!(refused.code, 0, "{change}: {refused:?}");
+        assert!(said(&refused).contains(words), "{change}: {refused:?}");
+    }
+    let (person, _server) = home();
+    let signer = || {
+        let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+        store.head().unwrap().signer
+    };
+    let (first, strange) = (signer(), SigningKey::from_seed(&[9; 32]).public());
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
+    edit(
+        &person,
+        &format!("UPDATE head SET genesis = replace(genesis, '{first}', '{strange}')"),
+    );
+    let refused = person.gently(&["session", "open"]);
+    let words = format!("not signed by the key in force, {strange}");
+    assert!(said(&refused).contains(&words), "{refused:?}");
+}
+
+#[test]
+fn a_commit_given_to_a_forged_line_covers_nothing() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    edit(
+        &person,
+        &format!(
+            "UPDATE head SET checkpoint = NULL;
+             UPDATE ledger_commit SET line = {} WHERE n = (SELECT max(n) FROM ledger_commit)",
+            log.len()
+        ),
+    );
+    for command in [
+        vec!["audit", "rebuild", "--dry-run"],
+        vec!["audit", "rebuild"],
+    ] {
+        let refused = person.gently(&command).exits(1);
+        assert!(
+            said(&refused).contains("a commit that names the line"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(person.log(), log);
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    assert_eq!(store.head().unwrap().checkpoint, None);
+}
+
+#[test]
+fn a_tree_head_of_somebody_elses_signs_nothing() {
+    let (person, _server) = home();
+    let log = person.log();
+    forge_line(&person, artifact());
+    put_tree_head_of(&person, &SigningKey::from_seed(&[9; 32]));
     let refused = person.gently(&["ask", "Is it signed?"]);
     assert!(
         said(&refused).contains("by the key in force"),
@@ -379,6 +492,137 @@ fn what_a_rebuild_signs_without_a_tree_head_is_named_before() {
         rebuilt.json()["restored"]["unsigned"]["lines"]["from"],
         lines + 1
     );
+}
+
+/// A backup without a tree head: only who says that nothing is newer has it signed, and is told what nobody
+/// had signed.
+#[test]
+fn a_restored_home_without_a_tree_head_is_signed_by_its_adoption() {
+    let (person, _server) = home();
+    let lines = person.log().len();
+    forge_line(&person, artifact());
+    edit(&person, "UPDATE head SET checkpoint = NULL");
+    fs::write(person.at("restored.toml"), "").unwrap();
+    let checkpoint = fs::read(person.at("audit.checkpoint")).unwrap();
+    let number = format!("1 line, line {} (artifact, ", lines + 1);
+    for command in [
+        vec!["audit", "rebuild", "--dry-run"],
+        vec!["audit", "rebuild"],
+    ] {
+        let told = said(&person.gently(&command));
+        let words = format!("signed by nobody yet, and not by this command: {number}");
+        assert!(told.contains(&words), "{told}");
+        assert!(told.contains("gently audit adopt has it signed"), "{told}");
+        for wrong in ["signed now", "would sign", "audit.checkpoint"] {
+            assert!(!told.contains(wrong), "{wrong}: {told}");
+        }
+    }
+    let signed = fs::read(person.at("audit.checkpoint")).unwrap();
+    assert_eq!(signed, checkpoint, "a restored home was signed");
+    let (state, _, mend) = wrong(&person, "log");
+    assert_eq!(state, "FAIL");
+    assert!(mend.contains("gently audit adopt has it signed"), "{mend}");
+    let verified = said(&person.gently(&["audit", "verify", "-v"]).exits(1));
+    assert!(verified.contains("none: it was taken away"), "{verified}");
+    for wrong in ["not beside the log", "are applied when"] {
+        assert!(!verified.contains(wrong), "{wrong}: {verified}");
+    }
+    let adopted = person
+        .gently(&["audit", "adopt", "--nothing-newer", "--json"])
+        .exits(0);
+    let words = format!("signed now, and covered by no signature before: {number}");
+    assert!(said(&adopted).contains(&words), "{adopted:?}");
+    let view = adopted.json();
+    assert_eq!(view["adopted"], "nothing_newer");
+    assert_eq!(view["unsigned"]["lines"]["from"], lines + 1);
+    // The forged line is signed now, and its row of the artifact is still not there.
+    let verified = person.gently(&["audit", "verify", "--json"]).json();
+    assert_eq!(verified["answers"]["complete"], "yes", "{verified}");
+}
+
+/// The bytes of all files of the database.
+fn database_bytes(person: &Person) -> Vec<u8> {
+    ["gently.db", "gently.db-wal"]
+        .iter()
+        .flat_map(|name| fs::read(person.at(name)).unwrap_or_default())
+        .collect()
+}
+
+/// Copies the write-ahead log back, so that a limit is met by what a command writes.
+fn empty_wal(person: &Person) {
+    let database = Connection::open(person.at("gently.db")).unwrap();
+    let emptied = database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    assert_eq!(emptied, Ok(0));
+}
+
+fn holds(bytes: &[u8], word: &str) -> bool {
+    bytes
+        .windows(word.len())
+        .any(|window| window == word.as_bytes())
+}
+
+/// The tombstone fits on the disk, and the write-ahead log can't be copied back.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_full_disk_keeps_of_an_erasing_is_said_and_goes_with_the_next_record() {
+    let (person, _server) = home();
+    person.ask("Is quetzalcoatlus a bird?");
+    let word = "quetzalcoatlus";
+    empty_wal(&person);
+    let erase = person.command(&["erase", "last", "--yes", "--json"]);
+    let told = (40..4_000)
+        .step_by(40)
+        .map(|blocks| ran(limited(&erase, blocks).output().unwrap()))
+        .find(|told| told.code == 0 || told.err.contains("erased; its words"))
+        .unwrap();
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(
+        said(&told).contains("still in gently.db-wal until there is room")
+            && !said(&told).contains("not recorded"),
+        "{told:?}"
+    );
+    assert_eq!(told.json()["erased"], true);
+    assert!(told.json()["unscrubbed"].is_string(), "{told:?}");
+    assert!(holds(&database_bytes(&person), word));
+    let (state, found, mend) = wrong(&person, "database");
+    assert_eq!(state, "warn", "{found}");
+    assert!(found.contains("gently.db-wal"), "{found}");
+    assert!(mend.contains("gently session open"), "{mend}");
+    person.gently(&["session", "open"]).exits(0);
+    assert!(!holds(&database_bytes(&person), word));
+    assert_eq!(wrong(&person, "database").0, "ok");
+}
+
+/// Whether a question that a full disk stopped is on record is said as it is.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_of_a_question_a_full_disk_kept_off_the_record_is_said() {
+    let (person, _server) = home();
+    let prompts = || {
+        let sql = "SELECT count(*) FROM llm_exchange";
+        let count = person.database().query_row(sql, [], |row| row.get(0));
+        count.unwrap()
+    };
+    let (mut asked, mut without) = (0, 0);
+    for blocks in (40..4_000).step_by(20) {
+        let before: i64 = prompts();
+        empty_wal(&person);
+        let ask = person.command(&["ask", "And what of it now?"]);
+        let told = ran(limited(&ask, blocks).output().unwrap());
+        let added = prompts() - before;
+        if told.err.contains("not recorded, but for the question") {
+            asked += 1;
+            assert_eq!((told.code, added), (3, 1), "{blocks}: {told:?}");
+        } else if told.err.contains("not recorded") {
+            without += 1;
+            assert_eq!((told.code, added), (3, 0), "{blocks}: {told:?}");
+        } else if told.code == 0 {
+            break;
+        }
+        assert!(!told.err.contains("nothing of it was"), "{told:?}");
+        person.gently(&["session", "close"]).exits(0);
+    }
+    assert!(asked > 0 && without > 0, "{asked} {without}");
 }
 
 /// Runs it, for half a minute at most.
@@ -431,9 +675,15 @@ fn a_pipe_in_place_of_a_file_is_named_and_not_waited_for() {
             &["doctor"],
             &["audit", "verify"],
             &["audit", "rebuild", "--dry-run"],
+            &["audit", "rebuild"],
         ] {
             let ran = in_time(&person, args);
             let is_writer = args[0] != "audit" && args[0] != "doctor";
+            assert!(!said(&ran).contains("signed by nobody"), "{part}: {ran:?}");
+            if args[0] == "audit" && args[1] == "rebuild" && ran.code == 2 {
+                let words = "then gently audit rebuild writes anew";
+                assert!(said(&ran).contains(words), "{part}: {ran:?}");
+            }
             if is_writer {
                 assert_ne!(ran.code, 0, "{part}: {args:?}: {ran:?}");
                 assert!(said(&ran).contains(name), "{part}: {args:?}: {ran:?}");

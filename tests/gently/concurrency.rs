@@ -518,34 +518,37 @@ fn an_answer_is_withheld_when_the_log_is_a_directory() {
     recorded_and_withheld("audit.log", "is not a regular file", away, back);
 }
 
-/// A full disk, as a limit on the size of files: writes beyond it fail, as `trap` keeps the signal
-/// away.
+/// A program on a full disk, as a limit on the size of files: writes beyond it fail, as `trap` keeps the
+/// signal away.
+pub fn limited(command: &Command, blocks: u64) -> Command {
+    let mut shell = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+    shell
+        .args(["-c", script, &blocks.to_string()])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn an_answer_is_withheld_when_the_disk_is_full() {
     let cli = Cli::new(Behaviour::Good);
     assert!(cli.run(&["ask", "before"]).status.success());
-    let limited = |blocks: u64| {
-        let command = cli.command(&[]);
-        let binary = env!("CARGO_BIN_EXE_gently");
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec '{binary}' ask 'too much'");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &script])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => shell.env(name, value),
-                None => shell.env_remove(name),
-            };
-        }
-        shell.output().unwrap()
-    };
     let mut refused = 0;
     for blocks in [0, 1, 4, 16, 64, 200] {
-        let done = limited(blocks);
+        let done = limited(&cli.command(&["ask", "too much"]), blocks)
+            .output()
+            .unwrap();
         let said = stderr(&done);
         match done.status.code() {
             Some(0) => assert_eq!(stdout(&done).trim_end(), ANSWER),

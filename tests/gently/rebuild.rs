@@ -439,6 +439,24 @@ fn sign_wrongly(rig: &Rig) {
     });
 }
 
+/// Brings the newest commit of the database to the ledger, as git alone takes it.
+fn move_ref_to_newest(rig: &Rig) {
+    sql(rig, |database| {
+        let (reference, raw): (String, Vec<u8>) = database
+            .query_row(
+                "SELECT ref, raw FROM ledger_commit ORDER BY n DESC LIMIT 1",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap();
+        let file = rig.root().join("commit");
+        fs::write(&file, raw).unwrap();
+        let file = file.to_str().unwrap();
+        let id = git(rig, &["hash-object", "-w", "-t", "commit", file]);
+        git(rig, &["update-ref", &reference, id.trim()]);
+    });
+}
+
 fn change_log(rig: &Rig, from: &str, to: &str) {
     let log = String::from_utf8(rig.log()).unwrap();
     assert!(log.contains(from));
@@ -727,6 +745,35 @@ const REFUSALS: &[(&str, Damage, [&str; 4])] = &[
             "commit ",
             "not signed by the key in force",
             "no commit",
+            "gently restore FILE",
+        ],
+    ),
+    (
+        "a commit with another signature, in the ledger too, and no tree head",
+        |rig| {
+            sign_wrongly(rig);
+            move_ref_to_newest(rig);
+            executed(rig, "UPDATE head SET checkpoint = NULL");
+        },
+        [
+            "commit ",
+            "not signed by the key in force",
+            "whole",
+            "gently restore FILE",
+        ],
+    ),
+    (
+        "a commit given to a later line",
+        |rig| {
+            executed(
+                rig,
+                "UPDATE ledger_commit SET line = line + 1 WHERE n = (SELECT max(n) FROM ledger_commit)",
+            );
+        },
+        [
+            "commit ",
+            "that it belongs to the line",
+            "a commit that names the line",
             "gently restore FILE",
         ],
     ),

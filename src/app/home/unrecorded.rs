@@ -37,6 +37,17 @@ impl RecordState {
         }
     }
 
+    /// The same of an outcome whose prompt is on record.
+    pub fn of_outcome(cause: &RecorderError) -> Self {
+        match RecordState::of(cause) {
+            NOT_RECORDED => RecordState {
+                recorded: Some(false),
+                sentence: "not recorded, but for the question",
+            },
+            known => known,
+        }
+    }
+
     /// After an error; none when it came before there was anything to record.
     pub fn after(error: &OpenHomeError) -> Option<Self> {
         match error {

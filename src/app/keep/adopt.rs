@@ -6,6 +6,7 @@ use crate::home::Home;
 use crate::recorder::{
     self, AdoptFault, AdoptionResult, NewerLedger, RecorderError, is_marked, taken_over,
 };
+use crate::store::UnsignedLines;
 use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -93,8 +94,12 @@ pub fn take_over(home: &Home, newer: &NewerLedger) -> Result<AdoptionResult, Ope
     Ok(taken_over(&home.paths(), newer, signer, &mut salts, now)?)
 }
 
-/// Puts on record that nothing newer than the backup was ever published. Checks the auth key.
-pub async fn nothing_newer(home: &Home) -> Result<(), OpenHomeError> {
+/// Puts on record that nothing newer than the backup was ever published; what nobody had signed is told
+/// before it is signed. Checks the auth key.
+pub async fn nothing_newer(
+    home: &Home,
+    tell: &dyn Fn(&UnsignedLines),
+) -> Result<Option<UnsignedLines>, OpenHomeError> {
     let config = open::config(home)?;
     is_known(home, &config)?;
     let paths = home.paths();
@@ -104,6 +109,6 @@ pub async fn nothing_newer(home: &Home) -> Result<(), OpenHomeError> {
         ));
     }
     let signer = open::signer(home, &config)?;
-    recorder::nothing_newer(&paths, signer, open::fresh_salt()?, open::clock()?).await?;
-    Ok(())
+    let (salt, now) = (open::fresh_salt()?, open::clock()?);
+    Ok(recorder::nothing_newer(&paths, signer, salt, now, tell).await?)
 }

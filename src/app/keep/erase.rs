@@ -433,13 +433,19 @@ pub async fn erase(
         all.exchanges.extend(erased.exchanges);
         all.artifacts.extend(erased.artifacts);
         all.contexts.extend(erased.contexts);
-        all.scrubbed = erased.scrubbed;
+        (all.scrubbed, all.unscrubbed) = (erased.scrubbed, erased.unscrubbed);
     }
     if !all.exchanges.is_empty() || !all.artifacts.is_empty() {
         match opened.recorder.forget_first_letters() {
-            Ok(Some(scrubbed)) => all.scrubbed = scrubbed,
+            Ok(Some(scrubbed)) => (all.scrubbed, all.unscrubbed) = (scrubbed, None),
+            Ok(None) => all.letters_stay = true,
             // What was asked for is done and on record, whatever came of this.
-            Ok(None) | Err(_) => all.letters_stay = true,
+            Err(why) => {
+                all.letters_stay = true;
+                if all.scrubbed && opened.store.is_to_scrub()? {
+                    (all.scrubbed, all.unscrubbed) = (false, Some(why.to_string()));
+                }
+            }
         }
     }
     let place = |id: &Uuid| plan.contexts.iter().position(|one| one.exchange == *id);
@@ -507,7 +513,7 @@ async fn due(opened: &OpenHome, exchanges: Vec<Uuid>) -> Result<ErasureResult, O
         };
         let titles = record(opened, titles).await?;
         erased.artifacts.extend(titles.artifacts);
-        erased.scrubbed = titles.scrubbed;
+        (erased.scrubbed, erased.unscrubbed) = (titles.scrubbed, titles.unscrubbed);
     }
     Ok(erased)
 }

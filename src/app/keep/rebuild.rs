@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::home::Home;
 use crate::ledger::read::{RefTarget, Repository};
 use crate::log::read::{LogPiece, LogReader};
+use crate::os::kind_of;
 use crate::record::ledger::commit::MAIN;
 use crate::recorder::{
     self, Contradiction, MissingParts, Paths, RebuildOutcome, RecorderError, is_marked,
@@ -50,8 +51,10 @@ pub enum RebuiltSignature {
     Signed,
     /// The home was restored from a backup, and writes nothing before it is said what is newer.
     Restored,
-    /// A writer could not start; why.
+    /// A writer could not start, and the newest line waits for one; why.
     Unsigned(String),
+    /// A writer could not start, and nothing waited to be signed; why.
+    NoWriter(String),
 }
 
 /// What was rebuilt, and what a check of it found.
@@ -73,14 +76,15 @@ pub fn losses(root: &Path) -> Result<MissingParts, RebuildError> {
 pub fn rebuild(root: &Path, tell: &dyn Fn(&UnsignedLines)) -> Result<RebuildResult, RebuildError> {
     let paths = rebuildable(root)?;
     let rebuilt = recorder::rebuild(&paths, open::clock()?)?;
-    if let Some(unsigned) = &rebuilt.lost.unsigned {
-        tell(unsigned);
-    }
     let signature = if is_marked(&paths) {
         RebuiltSignature::Restored
     } else {
+        if let Some(unsigned) = &rebuilt.lost.unsigned {
+            tell(unsigned);
+        }
         match sign(&paths) {
             Ok(()) => RebuiltSignature::Signed,
+            Err(why) if rebuilt.is_signed => RebuiltSignature::NoWriter(why.to_string()),
             Err(why) => RebuiltSignature::Unsigned(why.to_string()),
         }
     };
@@ -117,6 +121,8 @@ fn sign(paths: &Paths) -> Result<(), OpenHomeError> {
 
 /// Why nothing can be rebuilt without the database, and what there is.
 fn without_database(paths: &Paths) -> String {
+    let found = paths.database().symlink_metadata();
+    let found = found.map_or("missing", |found| kind_of(found.file_type()));
     let (root, ledger, log) = (paths.root.display(), paths.ledger(), paths.log());
     let of_ledger = in_ledger(&ledger).map_or_else(
         |why| format!("ledger.git can't be read ({why})"),
@@ -132,7 +138,7 @@ fn without_database(paths: &Paths) -> String {
     let with_log = if_log(format!(" --log {root}.lost/audit.log"));
     let own_log = if_log(format!(" --log {}", log.display()));
     format!(
-        "gently.db is missing, and can't be rebuilt: texts, salts and the state of sessions were in it alone. {of_ledger}; \
+        "gently.db is {found}, and can't be rebuilt: texts, salts and the state of sessions were in it alone. {of_ledger}; \
          {of_log}. What is there can be verified for ever: `gently audit verify --repo {}{own_log}`. To go on, a backup \
          is needed: `mv {root} {root}.lost`, `gently restore FILE`, then \
          `gently audit adopt --from {root}.lost/ledger.git{with_log}` takes over what is newer than the backup, without \

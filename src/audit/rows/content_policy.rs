@@ -148,9 +148,11 @@ impl RowCheck<'_> {
     pub fn check_search(&self) -> Result<Option<Vec<String>>, VerifyError> {
         match self.store.search_faults(MOST_FAULTS) {
             Ok(faults) => Ok(Some(faults)),
-            Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => {
-                Err(error.into())
-            }
+            Err(
+                error @ (StoreError::Busy { .. }
+                | StoreError::Missing { .. }
+                | StoreError::NoFile { .. }),
+            ) => Err(error.into()),
             Err(error) => Ok(Some(vec![format!(
                 "the search indexes can't be read: {error}"
             )])),

@@ -18,7 +18,7 @@ use crate::record::ledger::exchange::row_id;
 use crate::record::log::end::EndDifference;
 use crate::record::log::entry::Line;
 use crate::record::log::rules::PromptOutcome;
-use crate::record::tree::parse_note;
+use crate::record::tree::{SignedNote, parse_note};
 use crate::store::{CommitRow, LedgerHead, ReadStore, SessionRow, StoreError};
 
 use super::artifacts::Tombstones;
@@ -32,6 +32,10 @@ use crate::verify::{CheckedLedger, DatabaseSummary};
 
 /// Commits are read in portions of this many rows.
 const PORTION: u64 = 500;
+
+/// What is said of a tree head that is not there.
+const TAKEN_AWAY: &str = "none: it was taken away; gently audit rebuild, or in a restored home gently audit adopt, has \
+                          it signed again";
 
 /// What was checked of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -227,9 +231,11 @@ impl<'c> RowCheck<'c> {
     pub fn rows<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, VerifyError> {
         match read {
             Ok(rows) => Ok(Some(rows)),
-            Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => {
-                Err(error.into())
-            }
+            Err(
+                error @ (StoreError::Busy { .. }
+                | StoreError::Missing { .. }
+                | StoreError::NoFile { .. }),
+            ) => Err(error.into()),
             Err(StoreError::Corrupt {
                 place,
                 expected,
@@ -333,9 +339,11 @@ impl<'c> RowCheck<'c> {
         let lines = self.ledger.lines.state.count();
         if head.lines > lines {
             let expected = format!("{} lines, as the database has", head.lines);
-            let actual = format!(
-                "{lines} lines; the newer ones are applied when the home is next written to"
-            );
+            let newer = match head.lacks_tree_head() {
+                true => "nobody has signed the newer ones",
+                false => "the newer ones are applied when the home is next written to",
+            };
+            let actual = format!("{lines} lines; {newer}");
             self.findings.add(
                 AuditQuestion::Complete,
                 None,
@@ -343,7 +351,12 @@ impl<'c> RowCheck<'c> {
                 expected,
                 actual,
             );
-            if let Ok(Some(unsigned)) = self.store.unsigned_lines(head) {
+            let keys = &self.ledger.keys;
+            let before = |note: &SignedNote| {
+                let key = keys.of_size(note.size);
+                Ok::<_, StoreError>(key.is_some_and(|key| note.verify(&key)))
+            };
+            if let Ok(Some(unsigned)) = self.store.unsigned_lines(head, before) {
                 let place = format!("log line {}", unsigned.from);
                 let signed =
                     "lines under a tree head by the key in force, as each transaction signs them";
@@ -353,6 +366,10 @@ impl<'c> RowCheck<'c> {
                     signed,
                     format!("signed by nobody: {}", unsigned.list()),
                 );
+            }
+            if head.lacks_tree_head() {
+                let signed = format!("a signed tree head of {} lines", head.lines);
+                self.fault(None, "head, checkpoint", signed, TAKEN_AWAY);
             }
             return false;
         }
@@ -403,10 +420,7 @@ impl<'c> RowCheck<'c> {
         let note = head.checkpoint.as_deref().map(parse_note);
         let expected = format!("a signed tree head of {size} lines, root {root}");
         let (question, actual) = match note {
-            None if head.lacks_tree_head() => (
-                AuditQuestion::Consistent,
-                "none: it was taken away, and gently audit rebuild has it signed again".to_owned(),
-            ),
+            None if head.lacks_tree_head() => (AuditQuestion::Consistent, TAKEN_AWAY.to_owned()),
             None => (
                 AuditQuestion::Complete,
                 "none; the next writer signs it".to_owned(),

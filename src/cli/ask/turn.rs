@@ -133,16 +133,17 @@ impl TurnScreen<'_> {
             }
             Err(AskError::Interrupted) => report(given_up(self.json, code)),
             Err(AskError::Prompt(cause)) => {
-                unrecorded(self.withheld(&cause, "no model was called"))
+                let state = RecordState::of(&cause);
+                unrecorded(self.withheld(&cause, state, "no model was called"))
             }
             Err(AskError::Outcome(cause)) => {
-                unrecorded(self.withheld(&cause, "the answer is withheld"))
+                let state = RecordState::of_outcome(&cause);
+                unrecorded(self.withheld(&cause, state, "the answer is withheld"))
             }
         })
     }
 
-    fn withheld(&self, cause: &RecorderError, what: &str) -> u8 {
-        let state = RecordState::of(cause);
+    fn withheld(&self, cause: &RecorderError, state: RecordState, what: &str) -> u8 {
         withheld(&cause.to_string(), state, self.json, what)
     }
 

@@ -9,6 +9,7 @@ use crate::verify::{Report, VerifyError};
 use crate::view::keep::backup::{AdoptView, BackupView, RestoreView};
 
 use crate::cli::args::{AdoptArgs, BackupArgs, RestoreArgs};
+use crate::cli::keep::rebuild::name_unsigned;
 use crate::cli::prove::audit::answers::report_lines;
 use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::screen::counted;
@@ -110,10 +111,10 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeErr
 }
 
 async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
-    adopt::nothing_newer(home).await?;
+    let unsigned = adopt::nothing_newer(home, &name_unsigned).await?;
     Ok(view_or_words(
         json,
-        || AdoptView::NothingNewer,
+        || AdoptView::nothing_newer(unsigned.as_ref()),
         || {
             say("on record: nothing newer was ever published. This home writes again");
             say(

@@ -10,7 +10,7 @@ use crate::cli::args::EraseArgs;
 use crate::cli::screen::confirm::{self, ConfirmWords};
 use crate::cli::screen::quiet;
 use crate::cli::screen::view_or_words::view_or_words;
-use crate::cli::{FINE, could_not, print_words, program, say};
+use crate::cli::{FINE, WITHHELD, could_not, print_words, program, say};
 
 const WORDS: ConfirmWords = ConfirmWords {
     does: "erase it",
@@ -54,17 +54,23 @@ fn no_target() -> String {
 }
 
 fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
-    say_what_is_left(erased);
-    Ok(view_or_words(
+    let code = say_what_is_left(erased);
+    Ok(code.max(view_or_words(
         json,
         || ErasureView::of(erased),
         || show_erased(erased, names),
-    ))
+    )))
 }
 
-/// What of erased words may still be found in the home, and until when.
-pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) {
-    if !erased.scrubbed {
+/// What of erased words may still be found in the home, and until when; the exit code of that.
+pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) -> u8 {
+    if let Some(why) = &erased.unscrubbed {
+        say(&format!(
+            "erased; its words are still in gently.db-wal until there is room: the next command that records \
+             empties it ({})",
+            quiet(why)
+        ));
+    } else if !erased.scrubbed {
         say(
             "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
              without it",
@@ -74,6 +80,11 @@ pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) {
         say(
             "first letters of erased words may stand in a search index until it is written anew: gently audit rebuild",
         );
+    }
+    if erased.unscrubbed.is_some() {
+        WITHHELD
+    } else {
+        FINE
     }
 }
 

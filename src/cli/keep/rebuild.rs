@@ -50,7 +50,7 @@ fn show_losses(lost: &MissingParts, json: bool) -> u8 {
 }
 
 /// Said before it is signed.
-fn name_unsigned(unsigned: &UnsignedLines) {
+pub(in crate::cli) fn name_unsigned(unsigned: &UnsignedLines) {
     say(&format!(
         "{}: in a database whose tree head was taken away, whoever took it could add them",
         unsigned_words(unsigned, "signed now, and covered by no signature before")
@@ -69,6 +69,9 @@ fn show(result: &RebuildResult, verbose: bool, json: bool) -> u8 {
             "this home was restored from a backup, and its files are as that has them again; it writes nothing \
              before gently audit adopt says whether there is newer history",
         ),
+        RebuiltSignature::NoWriter(why) => say(&format!(
+            "every line is signed, and nothing can be recorded here before this is mended: {why}"
+        )),
         RebuiltSignature::Unsigned(why) => say(&format!(
             "the newest line is signed by nobody before something is recorded here: {why}"
         )),
@@ -98,6 +101,7 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
         lines: count,
         commits,
         head,
+        is_signed: _,
     } = &result.rebuilt;
     let mut lines = words(lost, "restored", "set aside");
     if lost.is_nothing() {
@@ -134,8 +138,10 @@ fn told(result: &RebuildResult, verbose: bool) -> Vec<String> {
 /// Whether something is still to come, as a question's answer is. Where nobody could sign yet, that is
 /// said by itself.
 fn lacks(result: &RebuildResult) -> bool {
-    matches!(result.signature, RebuiltSignature::Signed)
-        && result.report.answers.to(AuditQuestion::Complete).answer == CheckAnswer::No
+    matches!(
+        result.signature,
+        RebuiltSignature::Signed | RebuiltSignature::NoWriter(_)
+    ) && result.report.answers.to(AuditQuestion::Complete).answer == CheckAnswer::No
 }
 
 fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
@@ -165,7 +171,16 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
     if lost.checkpoint {
         lines.push(format!("{restored}: audit.checkpoint"));
     }
-    if let (Some(unsigned), true) = (&lost.unsigned, restored != "restored") {
+    if lost.adoption_signs {
+        lines.extend(lost.unsigned.as_ref().map(|unsigned| {
+            unsigned_words(unsigned, "signed by nobody yet, and not by this command")
+        }));
+        lines.push(
+            "no signed tree head, as the backup had none: gently audit adopt has it signed, after it named \
+             what nobody signed"
+                .to_owned(),
+        );
+    } else if let (Some(unsigned), true) = (&lost.unsigned, restored != "restored") {
         let signed = "would sign, and nothing has signed it yet";
         lines.push(unsigned_words(unsigned, signed));
     }

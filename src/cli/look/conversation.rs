@@ -515,7 +515,7 @@ async fn erase_all(
         return Ok(could_not(&why, json));
     }
     let result = delete(&opened, &planned, reason.unwrap_or("asked for")).await?;
-    say_what_is_left(&result.erased);
+    let left = say_what_is_left(&result.erased);
     let text = || {
         let short = &result.conversation.short;
         let mut lines = vec![match result.erased.exchanges.len() {
@@ -532,5 +532,5 @@ async fn erase_all(
         say("an older backup still holds what it held; so does whoever was sent it");
         format!("{}\n", lines.join("\n"))
     };
-    Ok(present(json, || DeletedConversationView::of(&result), text))
+    Ok(left.max(present(json, || DeletedConversationView::of(&result), text)))
 }

@@ -84,6 +84,9 @@ pub struct ErasureResult {
     /// Whether no copy is left in the write-ahead log. False while another program reads: the next
     /// start finishes it.
     pub scrubbed: bool,
+    /// Why the write-ahead log could not be emptied, such as a full disk: erased texts stand in it until the
+    /// next start that can.
+    pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
     pub letters_stay: bool,
 }
@@ -173,7 +176,11 @@ impl Recorder {
                 erase(transaction, &what, &salt, now)
             })
             .await?;
-        erased.scrubbed = finish(&mut Store::open(&self.paths.database())?)?;
+        // What was asked for is done and on record, whatever comes of this.
+        match Store::open(&self.paths.database()).and_then(|mut store| finish(&mut store)) {
+            Ok(scrubbed) => erased.scrubbed = scrubbed,
+            Err(why) => erased.unscrubbed = Some(why.to_string()),
+        }
         Ok(erased)
     }
 

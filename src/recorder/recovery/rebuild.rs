@@ -88,6 +88,8 @@ pub struct MissingParts {
     /// Lines that nothing has signed, in a database whose tree head was taken away: whoever signs the
     /// tree anew signs them.
     pub unsigned: Option<UnsignedLines>,
+    /// The home was restored from a backup that has no tree head: who adopts signs one, no rebuild.
+    pub adoption_signs: bool,
     /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their
     /// new names.
     pub aside: Vec<PathBuf>,
@@ -122,6 +124,8 @@ pub struct RebuildOutcome {
     pub commits: u64,
     /// HASH of the last line.
     pub head: Hash32,
+    /// Whether a signed tree head is over all lines.
+    pub is_signed: bool,
 }
 
 /// A home whose writers wait.
@@ -156,9 +160,10 @@ impl<'a> LockedHome<'a> {
     /// history.
     fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
         match apply::checkpoint_is_newest(&self.head, self.paths) {
-            Ok(is_newest) => {
-                Ok(self.head.lacks_tree_head() || (!is_newest && self.head.checkpoint.is_some()))
-            }
+            Ok(is_newest) => Ok(match self.head.lacks_tree_head() {
+                true => !self.adoption_signs(),
+                false => !is_newest && self.head.checkpoint.is_some(),
+            }),
             Err(RecorderError::Disagree {
                 place,
                 expected,
@@ -179,10 +184,20 @@ impl<'a> LockedHome<'a> {
         }
     }
 
-    /// What nobody has signed, where there is no tree head to tell.
-    fn unsigned(&self) -> Result<Option<UnsignedLines>, RecorderError> {
+    /// Whether the tree head that is missing is signed when somebody says what is newer than the backup.
+    fn adoption_signs(&self) -> bool {
+        self.head.lacks_tree_head() && restored::is_marked(self.paths)
+    }
+
+    /// What nobody has signed, where there is no tree head to tell: the commits have been looked at.
+    fn unsigned(
+        &self,
+        ledger: &ledger::LedgerContent,
+    ) -> Result<Option<UnsignedLines>, RecorderError> {
         match self.head.lacks_tree_head() {
-            true => unsigned::without_tree_head(&self.store, &self.head, self.paths),
+            true => {
+                unsigned::without_tree_head(&self.store, &self.head, ledger.covered, self.paths)
+            }
             false => Ok(None),
         }
     }
@@ -208,7 +223,8 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
         checkpoint: home.lost_checkpoint()?,
         derived: derived_unless(!home.schema.is_empty(), home.store.all_derived_faults())?,
         schema: home.schema.clone(),
-        unsigned: home.unsigned()?,
+        unsigned: home.unsigned(&ledger)?,
+        adoption_signs: home.adoption_signs(),
         ..MissingParts::default()
     };
     log.count(&home.head, &home.paths.log(), &mut lost);
@@ -266,7 +282,8 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
         checkpoint: home.lost_checkpoint()?,
-        unsigned: home.unsigned()?,
+        unsigned: home.unsigned(&ledger)?,
+        adoption_signs: home.adoption_signs(),
         ..MissingParts::default()
     };
     ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
@@ -292,6 +309,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     } else {
         None
     };
+    let is_signed = transaction::is_signed(&home.head);
     let LedgerHead {
         lines,
         commits,
@@ -304,6 +322,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         lines,
         commits,
         head: hash,
+        is_signed,
     })
 }
 
@@ -314,9 +333,18 @@ pub fn sign_rebuilt(
     key: impl Into<Signer>,
     now: Seconds,
 ) -> Result<(), RecorderError> {
+    sign_anew(paths, Arc::new(key.into()), now)
+}
+
+/// The same with a key that signs more afterwards.
+pub(super) fn sign_anew(
+    paths: &Paths,
+    key: Arc<Signer>,
+    now: Seconds,
+) -> Result<(), RecorderError> {
     let mut writer = Writer::open(
         paths.clone(),
-        Arc::new(key.into()),
+        key,
         WriterContext::new(None, None)?,
         unwatched(),
         (WAIT, SyncPolicy::EachBatch),

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -14,7 +15,9 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 
 use super::adopt::{ADOPT, AdoptionResult, NewerLedger, take_over};
+use super::rebuild;
 use crate::recorder::{Paths, Recorder, RecorderError, RecorderTerms, unwatched};
+use crate::store::UnsignedLines;
 
 /// The marker's name in a home.
 pub const MARKER: &str = "restored.toml";
@@ -78,14 +81,24 @@ fn marker(paths: &Paths) -> PathBuf {
 
 /// Puts on record that nothing newer was ever published, and lets the home write again.
 ///
-/// Finishes what the backup left unapplied. After a crash in between the marker still stands, and
+/// Where the backup has no tree head, one is signed over what it holds; what nothing had signed
+/// before goes to `tell` first, and is returned. Finishes what the backup left unapplied. After a crash in between the marker still stands, and
 /// saying it again is harmless. Durable on return.
 pub async fn nothing_newer(
     paths: &Paths,
     key: Signer,
     salt: Salt,
     now: Seconds,
-) -> Result<(), RecorderError> {
+    tell: &dyn Fn(&UnsignedLines),
+) -> Result<Option<UnsignedLines>, RecorderError> {
+    let key = Arc::new(key);
+    let lost = rebuild::look(paths)?;
+    if let Some(unsigned) = &lost.unsigned {
+        tell(unsigned);
+    }
+    if lost.adoption_signs {
+        rebuild::sign_anew(paths, key.clone(), now)?;
+    }
     let recorder = Recorder::open_unchecked(
         paths.clone(),
         key,
@@ -110,7 +123,8 @@ pub async fn nothing_newer(
         })
         .await?;
     drop(recorder);
-    unmark(paths)
+    unmark(paths)?;
+    Ok(lost.unsigned)
 }
 
 /// Takes over a verified newer ledger, and lets the home write again. Durable on return.

@@ -5,6 +5,7 @@ use crate::record::canon;
 use crate::record::ledger::documents::Genesis;
 use crate::store::{LedgerHead, ReadStore, UnsignedLines};
 
+use super::commit_row::is_of_rotation;
 use super::rebuild::{Contradiction, database_is_wrong};
 use crate::recorder::RecorderError;
 use crate::recorder::apply::{MAX_CHECKPOINT, Paths};
@@ -19,7 +20,8 @@ pub(in crate::recorder) fn genesis_of(store: &ReadStore) -> Result<Genesis, Reco
 
 /// Refuses a database with lines that no writer left unsigned.
 pub fn refuse(store: &ReadStore, head: &LedgerHead) -> Result<(), RecorderError> {
-    let Some(unsigned) = store.unsigned_lines(head)? else {
+    let Some(unsigned) = store.unsigned_lines(head, |note| is_of_rotation(store, head, note))?
+    else {
         return Ok(());
     };
     Err(Contradiction {
@@ -39,16 +41,15 @@ pub fn refuse(store: &ReadStore, head: &LedgerHead) -> Result<(), RecorderError>
 }
 
 /// The lines of a database without a tree head that neither the one beside the log nor a commit
-/// covers: a rebuild has them signed, and names them before.
+/// covers (the first `committed` are under one): a rebuild has them signed, and names them before.
 pub(super) fn without_tree_head(
     store: &ReadStore,
     head: &LedgerHead,
+    committed: u64,
     paths: &Paths,
 ) -> Result<Option<UnsignedLines>, RecorderError> {
-    let commits = store.commits(head.commits.saturating_sub(1), head.commits)?;
-    let committed = commits.last().map_or(0, |row| row.line.saturating_add(1));
     let noted = match read_regular_text(&paths.checkpoint(), MAX_CHECKPOINT) {
-        Ok(text) => store.lines_under(head, &text)?,
+        Ok(text) => store.lines_under(head, &text, |note| is_of_rotation(store, head, note))?,
         Err(_) => 0,
     };
     Ok(store.lines_behind(committed.max(noted).min(head.lines), head)?)

@@ -23,6 +23,7 @@ use super::driver::{
     TextCheck, TextQuery, TextSpan, TransactionMode,
 };
 use super::{SchemaDifference, StoreError};
+use crate::os::kind_of;
 use beginnings::WordCheck;
 
 /// How long a locked database is waited for.
@@ -135,6 +136,18 @@ fn failed_in(what: &'static str, sql: &str) -> impl Fn(rusqlite::Error) -> Store
     }
 }
 
+/// What is at a place that has no file.
+fn no_file(path: &Path) -> StoreError {
+    let path = path.to_owned();
+    match path.symlink_metadata() {
+        Ok(found) => StoreError::NoFile {
+            kind: kind_of(found.file_type()),
+            path,
+        },
+        Err(_) => StoreError::Missing { path },
+    }
+}
+
 impl Sqlite {
     /// Makes the database of a new home; fails when the file exists.
     ///
@@ -149,9 +162,7 @@ impl Sqlite {
     /// Opens the database of a home for writing, applying migrations that are new to it.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
-            return Err(StoreError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(no_file(path));
         }
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.migrate(path)?;
@@ -164,9 +175,7 @@ impl Sqlite {
     /// [`StoreError::OtherBuild`] for one that another build of gently made: its tables are others.
     pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
-            return Err(StoreError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(no_file(path));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
@@ -674,7 +683,7 @@ mod tests {
         let words = full.to_string();
         assert!(
             words.starts_with("the disk that gently.db is on is full")
-                && words.contains("nothing of it was recorded"),
+                && words.contains("can't write a row. Make room there"),
             "{words}"
         );
     }

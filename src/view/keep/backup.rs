@@ -9,7 +9,9 @@ use crate::app::home::open::before_commands;
 use crate::app::keep::backup::RestoreResult;
 use crate::backup::Manifest;
 use crate::recorder::AdoptionResult;
+use crate::store::UnsignedLines;
 
+use crate::view::keep::rebuild::UnsignedView;
 use crate::view::prove::report::VerdictView;
 
 /// A backup that was made.
@@ -67,7 +69,10 @@ impl RestoreView {
 #[serde(tag = "adopted", rename_all = "snake_case")]
 pub enum AdoptView {
     /// There is none, as its owner says.
-    NothingNewer,
+    NothingNewer {
+        /// Lines that nobody had signed, in a backup without a tree head.
+        unsigned: Option<UnsignedView>,
+    },
     /// Newer history was there, and was taken over.
     AdoptionResult {
         /// The number of the first new line, from 1.
@@ -90,6 +95,13 @@ pub enum AdoptView {
 }
 
 impl AdoptView {
+    /// Of the word of its owner.
+    pub fn nothing_newer(unsigned: Option<&UnsignedLines>) -> Self {
+        AdoptView::NothingNewer {
+            unsigned: unsigned.map(UnsignedView::of),
+        }
+    }
+
     /// Of what was taken over.
     pub fn of(taken: &AdoptionResult) -> Self {
         AdoptView::AdoptionResult {

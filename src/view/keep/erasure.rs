@@ -26,6 +26,9 @@ pub struct ErasureView {
     pub erased: bool,
     /// Whether no copy stands in the database's own log.
     pub scrubbed: bool,
+    /// Why copies still stand in it, if that is no other program that reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
     pub letters_stay: bool,
 }
@@ -39,6 +42,7 @@ impl ErasureView {
             contexts: result.contexts.clone(),
             erased: !(result.exchanges.is_empty() && result.artifacts.is_empty()),
             scrubbed: result.scrubbed,
+            unscrubbed: result.unscrubbed.clone(),
             letters_stay: result.letters_stay,
         }
     }

@@ -45,6 +45,9 @@ pub struct MissingPartsView {
     pub tables: Vec<String>,
     /// Lines that nobody had signed, in a database whose tree head was taken away.
     pub unsigned: Option<UnsignedView>,
+    /// Whether the tree head is signed by `gently audit adopt` alone: the home was restored from a backup
+    /// that has none.
+    pub adoption_signs: bool,
 }
 
 /// Lines that nobody had signed.
@@ -57,7 +60,8 @@ pub struct UnsignedView {
 }
 
 impl UnsignedView {
-    fn of(unsigned: &UnsignedLines) -> Self {
+    /// Of what a database says.
+    pub fn of(unsigned: &UnsignedLines) -> Self {
         UnsignedView {
             lines: LineRangeView {
                 from: unsigned.from,
@@ -116,6 +120,7 @@ impl MissingPartsView {
             schema: sentences(lost, true),
             tables: sentences(lost, false),
             unsigned: lost.unsigned.as_ref().map(UnsignedView::of),
+            adoption_signs: lost.adoption_signs,
         }
     }
 }

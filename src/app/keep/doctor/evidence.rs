@@ -112,6 +112,18 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         let found = format!("{torn} bytes after the last line belong to no record");
         return Ok(DoctorCheck::fail("log", found, to_cut(head)));
     }
+    if head.lacks_tree_head() {
+        let found = format!(
+            "the database has no signed tree head, though {} lines are written: it was taken away",
+            head.lines
+        );
+        let command = match recorder::is_marked(paths) {
+            true => "gently audit adopt",
+            false => REBUILD,
+        };
+        let mend = format!("{VERIFY}, and if what is there holds, {command} has it signed again");
+        return Ok(DoctorCheck::fail("log", found, mend));
+    }
     if missing > 0 {
         let found = format!(
             "{} not written yet, and {} of an incomplete one",
@@ -123,14 +135,6 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             found,
             "the next command that records something finishes it, for example gently session open",
         ));
-    }
-    if head.lacks_tree_head() {
-        let found = format!(
-            "the database has no signed tree head, though {} lines are written: it was taken away",
-            head.lines
-        );
-        let mend = format!("{VERIFY}, and if what is there holds, {REBUILD} has it signed again");
-        return Ok(DoctorCheck::fail("log", found, mend));
     }
     match recorder::checkpoint_is_newest(head, paths) {
         Ok(true) => {}

@@ -106,7 +106,7 @@ pub async fn delete(
         // What was said of the conversation has its id, and goes with its title.
         let names = erase::erase_named(opened, thread.to_string(), reason).await?;
         erased.artifacts.extend(names.artifacts);
-        erased.scrubbed = names.scrubbed;
+        (erased.scrubbed, erased.unscrubbed) = (names.scrubbed, names.unscrubbed);
     }
     Ok(DeletionResult {
         conversation: listed(&opened.store, row_of(&opened.store, thread)?)?,

@@ -8,7 +8,7 @@ use crate::os::{read_regular_text, why_unread};
 use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::{Paths, checkpoint_is_newest};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::verify::{
     AuditQuestion, Evidence, Finding, HeaderRequests, OwnerCheck, Report, VerifyError,
     VerifyOptions, verify_as, verify_in_use,
@@ -252,8 +252,15 @@ impl AuditTarget {
         let paths = Paths {
             root: root.to_owned(),
         };
-        let head = Store::open_read_only(database).and_then(|store| store.head());
-        head.is_ok_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
+        let signed = Store::open_read_only(database).and_then(|store| {
+            let head = store.head()?;
+            // Right after a rotation it is by the key before, and beside the log in nearly every home.
+            let nobody_signed = store.unsigned_lines(&head, |_| Ok::<_, StoreError>(false))?;
+            Ok((nobody_signed.is_none() && !head.lacks_tree_head()).then_some(head))
+        });
+        signed.is_ok_and(|head| {
+            head.is_some_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
+        })
     }
 
     /// Checks the ledger under these terms.

@@ -122,7 +122,7 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 return Err(RecorderError::Unapplied {
                     what: "reading ledger.git",
-                    reason: format!("{}: {e}", path.join(part).display()),
+                    reason: format!("{}: {e}. {}", path.join(part).display(), put_away()),
                 });
             }
             _ => {}
@@ -131,8 +131,18 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     match Ledger::open(path) {
         Ok(ledger) => Ok(LedgerPlace::Ledger(Box::new(ledger))),
         Err(LedgerError::Git { .. }) => Ok(LedgerPlace::Broken),
+        Err(e @ LedgerError::Strange { .. }) => Err(RecorderError::Unapplied {
+            what: "opening ledger.git",
+            reason: format!("{e}. {}", put_away()),
+        }),
         Err(e) => Err(apply_error("opening ledger.git")(e)),
     }
+}
+
+/// What helps where something in the ledger is no file.
+fn put_away() -> String {
+    "Put it away (mv FILE FILE.aside); then gently audit rebuild writes anew what the database holds"
+        .to_owned()
 }
 
 /// What there is of the ledger.
@@ -144,6 +154,8 @@ pub struct LedgerContent {
     packs: Vec<PathBuf>,
     /// Commits of which an object is missing or torn.
     commits: u64,
+    /// The first lines of the log, up to the last that a commit of the database belongs to.
+    pub covered: u64,
 }
 
 impl LedgerContent {
@@ -265,12 +277,18 @@ pub fn look(
     head: &LedgerHead,
     here: LedgerPlace,
 ) -> Result<LedgerContent, RecorderError> {
+    let mut covered = 0;
     if matches!(here, LedgerPlace::Hindered(_)) {
+        if head.lacks_tree_head() {
+            let all = Commits::begin(store, None, true)?;
+            all.look(head, &mut |row, _| covered = row.line.saturating_add(1))?;
+        }
         return Ok(LedgerContent {
             here,
             refs: BTreeMap::new(),
             packs: Vec::new(),
             commits: 0,
+            covered,
         });
     }
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
@@ -289,8 +307,10 @@ pub fn look(
     }
     // A ref may be at any commit of its own history, or not there: what is lost is written again.
     let mut known: BTreeMap<String, ExpectedRef> = BTreeMap::new();
+    let strict = !packs.is_empty() || head.lacks_tree_head();
     let (tips, commits) =
-        Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
+        Commits::begin(store, here.ledger(), strict)?.look(head, &mut |row, id| {
+            covered = row.line.saturating_add(1);
             let expected = known.entry(row.reference.clone()).or_default();
             expected.pending.push(id);
         })?;
@@ -313,6 +333,7 @@ pub fn look(
         refs,
         packs,
         commits,
+        covered,
     })
 }
 
