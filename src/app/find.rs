@@ -479,7 +479,9 @@ pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
         },
         IdForm::In(session, _) => by_prefix(store, &session),
         IdForm::Digits(digits) => match by_prefix(store, &digits) {
-            Err(nothing) if nothing.is_nothing() => session_around(store, &digits),
+            Err(nothing) if nothing.is_nothing() && digits.len() >= CONVERSATION_DIGITS => {
+                session_around(store, &digits)
+            }
             found => found,
         },
     }
@@ -936,6 +938,17 @@ mod tests {
             let known = record_name(&format!("{}-1", row.word)).is_some();
             assert_eq!(known, !row.word.is_empty(), "{}", row.word);
         }
+    }
+
+    #[test]
+    fn of_several_all_are_named() {
+        let found = one_of(vec![1, 2], "8923".to_owned(), |n| {
+            Ok(format!("session {n}"))
+        });
+        assert_eq!(
+            found.unwrap_err().to_string(),
+            "'8923' could be any of: session 1, session 2; type more digits"
+        );
     }
 
     #[test]

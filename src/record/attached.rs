@@ -132,6 +132,6 @@ mod tests {
             texts.collect::<Vec<_>>(),
             ["--- file 9 of 9: \"no\" (secrets removed) ---", "x\ny"]
         );
-        assert_eq!(file_texts("Why?"), []);
+        assert!(file_texts("Why?").is_empty());
     }
 }

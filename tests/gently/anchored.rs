@@ -239,6 +239,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             clock: &clock,
             stopwatch: &|| 0,
             say: &say,
+            declared: &|_| {},
         };
         let gather = || {
             let (sight, salt) = (

@@ -36,7 +36,10 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     };
     let setup = prepare(&opened, &request, &|_| {}).await.unwrap();
     let main_before = setup.main_before();
-    let asked = setup.ask(&TurnControl::default(), &|_| {}).await.unwrap();
+    let asked = setup
+        .ask(&TurnControl::default(), &|_| {}, &|_| {})
+        .await
+        .unwrap();
     let answer = asked.answer().unwrap().to_owned();
     let beside = TurnNotices {
         notes: Vec::new(),

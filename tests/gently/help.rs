@@ -565,11 +565,8 @@ fn what_is_missing_is_said_with_an_example() {
             Some((_, below)) => {
                 assert!(below.lines().next().unwrap().contains(example), "{ran:?}");
             }
-            // Where no example has the option that was meant, that is described.
-            None => assert!(
-                ran.err.contains("did you mean -n?\n  --number N: "),
-                "{ran:?}"
-            ),
+            // Where no example has the option, none stands there.
+            None => assert!(ran.err.contains("--number N"), "{ran:?}"),
         }
         assert!(!ran.err.contains("Usage:"), "{ran:?}");
         let view = person.gently(&[args, &["--json"]].concat()).exits(2).json();

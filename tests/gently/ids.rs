@@ -52,7 +52,10 @@ async fn fifty_sessions(folder: &Path) -> (Home, Vec<Told>) {
                 ..AskRequest::default()
             };
             let setup = prepare(&opened, &request, &|_| {}).await.unwrap();
-            let asked = setup.ask(&TurnControl::default(), &|_| {}).await.unwrap();
+            let asked = setup
+                .ask(&TurnControl::default(), &|_| {}, &|_| {})
+                .await
+                .unwrap();
             told.push(Told {
                 id: asked.id.clone(),
                 exchange: asked.exchange(),

@@ -281,7 +281,10 @@ fn a_misspelt_command_is_told_the_right_one() {
             " correction retire correction-15",
         ),
         (&["retire", "fact-1"], " fact retire fact-1"),
-        (&["correct", "It is blue"], " correction add 'It is blue'"),
+        (
+            &["correct", "It is blue"],
+            r#" correction add "It is blue""#,
+        ),
     ] {
         let told = answer_to(args);
         assert!(told.contains("; did you mean this?\n"), "{told}");

@@ -293,7 +293,7 @@ mod tests {
             (
                 40,
                 "                     -> gently config set model.default ollama/qwen3",
-                "                -> gently config set\n                       model.default\n                       ollama/qwen3",
+                "                    -> gently config set\n                    model.default\n                    ollama/qwen3",
             ),
             (
                 40,
