@@ -566,7 +566,10 @@ fn what_is_missing_is_said_with_an_example() {
                 assert!(below.lines().next().unwrap().contains(example), "{ran:?}");
             }
             // Where no example has the option, none stands there.
-            None => assert!(ran.err.contains("--number N"), "{ran:?}"),
+            None => assert!(
+                ran.err.contains("--number N") || ran.err.contains("--no-sight"),
+                "{ran:?}"
+            ),
         }
         assert!(!ran.err.contains("Usage:"), "{ran:?}");
         let view = person.gently(&[args, &["--json"]].concat()).exits(2).json();

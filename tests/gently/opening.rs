@@ -667,6 +667,23 @@ fn what_was_sent_and_what_came_beside_the_answer_open_behind_the_exchange_docume
         "what was sent for question 2 is not the text that was put on record",
         "{said}"
     );
+    // A line that was changed: of no text it is known then whether it is on record.
+    let file = whole(&person, "contradicting", "2");
+    let (text, mut changed) = (std::fs::read_to_string(&file).unwrap(), document(&file));
+    let line = changed["lines"][0][1].as_str().unwrap().to_owned();
+    changed["lines"][0][1] = json!(line.replacen("|genesis|", "|session|", 1));
+    let changed = canon::print(&changed).unwrap() + "\n";
+    assert_ne!(changed, text);
+    std::fs::write(&file, changed).unwrap();
+    let said = check(&file, &[]).exits(1).json();
+    assert_eq!(said["verdict"]["word"], "Changed", "{said}");
+    let opens = said["openings"].as_array().unwrap().iter();
+    assert!(opens.into_iter().all(|one| one["opens"] == false), "{said}");
+    let said = person
+        .gently(&["check", file.to_str().unwrap()])
+        .exits(1)
+        .out;
+    assert!(!said.contains('✔') && !said.contains("Whose key"), "{said}");
     // Nothing of it is left behind by an erasure.
     person
         .gently(&["erase", "--yes", "interaction-2", "--reason", "asked to"])

@@ -1,5 +1,6 @@
 //! The part of a text that shows why it was found.
 
+use std::iter;
 use std::ops::Range;
 
 use crate::record::attached::{file_texts, without_files};
@@ -69,9 +70,8 @@ impl Snippet {
                 .map(|span| span.start - place.start..span.end - place.start)
                 .collect()
         };
-        let places = [vec![0..typed.len()], file_texts(text)].concat();
+        let places = iter::once(0..typed.len()).chain(file_texts(text));
         let found = places
-            .into_iter()
             .map(|place| (within(&place), place))
             .find(|(spans, _)| !spans.is_empty());
         match found {
