@@ -427,7 +427,7 @@ fn an_answer_is_withheld_when_the_database_is_locked() {
     holder.execute_batch("ROLLBACK").unwrap();
     let said = stderr(&done);
     assert!(
-        said.contains("\nnot recorded: the answer is withheld"),
+        said.contains("\nnot recorded, but for the question: the answer is withheld"),
         "{said}"
     );
     assert!(

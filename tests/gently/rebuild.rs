@@ -1027,7 +1027,11 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
         "{facts}"
     );
     fs::rename(home.file("audit.log"), home.file("audit.log.changed")).unwrap();
-    home.fine(&["audit", "rebuild"]);
+    // Without its key the home has no signed tree head yet, and that is no good end.
+    let unsigned = home.run(&["audit", "rebuild"]);
+    assert_eq!(unsigned.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&unsigned.stdout);
+    assert!(told.contains("none: it was taken away"), "{told}");
     assert!(
         fs::read_to_string(home.file("audit.log"))
             .unwrap()
