@@ -671,7 +671,7 @@ fn what_was_sent_and_what_came_beside_the_answer_open_behind_the_exchange_docume
     let file = whole(&person, "contradicting", "2");
     let (text, mut changed) = (std::fs::read_to_string(&file).unwrap(), document(&file));
     let line = changed["lines"][0][1].as_str().unwrap().to_owned();
-    changed["lines"][0][1] = json!(line.replacen("|genesis|", "|session|", 1));
+    changed["lines"][0][1] = json!(line.replacen("|0|20", "|0|21", 1));
     let changed = canon::print(&changed).unwrap() + "\n";
     assert_ne!(changed, text);
     std::fs::write(&file, changed).unwrap();
