@@ -1424,8 +1424,9 @@ fn a_session_s_digits_mean_what_was_asked_in_it_and_a_conversation_s_all_of_it()
     );
     let nothing = person.gently(&["show", "99999999"]).exits(2);
     assert!(
-        nothing.err.contains("neither a session nor a conversation")
-            && nothing.err.contains("'99999999'"),
+        nothing
+            .err
+            .contains("nothing on record begins with '99999999'"),
         "{nothing:#?}"
     );
     verified(&person);
