@@ -208,14 +208,15 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             };
             let referred =
                 refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
-            let recalled = recall(&store, &kernel, &text, &referred, deep).unwrap();
+            let now = Seconds::new(clock).unwrap();
+            let recalled = recall(&store, &kernel, &text, &referred, deep, now).unwrap();
             let bundle = compile(&Inputs {
                 session_id: session.uuid,
                 user_input: &text,
                 kernel: &kernel,
                 host_role: "bench",
                 model_id: "observer",
-                now: Seconds::new(clock).unwrap(),
+                now,
                 sight: Default::default(),
                 recalled: &recalled,
             })

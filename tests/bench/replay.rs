@@ -212,7 +212,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
     )
     .unwrap();
     let counts = count(house.store, house.kernel, &referred.context, now).unwrap();
-    let recalled = recall(house.store, house.kernel, &text, &referred, false).unwrap();
+    let recalled = recall(house.store, house.kernel, &text, &referred, false, now).unwrap();
     let bundle = compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,
