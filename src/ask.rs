@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::continuity::brought::{CleanRequest, SecretFault};
-use crate::continuity::compile::CompileFault;
+use crate::continuity::compile::{CompileFault, ContextBundle};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::PromptTokens;
 use crate::govern::sanitize::{
@@ -42,7 +42,8 @@ use crate::store::SessionRow;
 use draft::{Denial, DraftInput, PromptDraft, PromptPlan, ReferredQuestion};
 use provider_change::ProviderChange;
 use recall::DeclaredContext;
-use refer::{ChangedEvent, ThreadPosition};
+use refer::{CHANGED, ChangedEvent, ThreadPosition};
+use stored_text::changed_words;
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
@@ -491,13 +492,24 @@ async fn record(
         PromptPlan::TooLong { room } => Ok(PromptRecording::TooLong { room }),
         PromptPlan::Refuse(denial) => recording.refuse(denial, seen).await,
         PromptPlan::Send(draft) => {
+            let changed = changed_items(&draft.bundle);
             let recorded = recording.send(*draft, seen).await?;
             if let Some(moved) = moved {
                 (environment.say)(&moved.sentence());
             }
+            if !changed.is_empty() {
+                (environment.say)(&format!("not shown: {}", changed_words(&changed)));
+            }
             Ok(recorded)
         }
     }
+}
+
+/// Facts and the like that were kept out, as they are not what was recorded.
+fn changed_items(bundle: &ContextBundle) -> Vec<String> {
+    let kept = bundle.exclusions().iter();
+    let kept = kept.filter(|kept| kept.reason == CHANGED && kept.artifact.contains(':'));
+    kept.map(|kept| kept.artifact.clone()).collect()
 }
 
 impl<'a> QuestionToRecord<'a> {

@@ -14,6 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::Record;
 use crate::record::ledger::item::{Item, ItemArtifact, content};
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::{Event, Line};
 use crate::store::{
     ArtifactFilter, ArtifactRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, StoreError,
@@ -23,6 +24,16 @@ use crate::store::{
 pub struct StoredTexts<'a> {
     store: &'a ReadStore,
     scheme: Scheme,
+}
+
+/// That items are not what was recorded.
+pub fn changed_words(ids: &[String]) -> String {
+    let names: Vec<String> = ids.iter().map(|id| short_name(id)).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    format!(
+        "{} {are} not what was recorded: gently audit verify",
+        names.join(", ")
+    )
 }
 
 impl<'a> StoredTexts<'a> {

@@ -28,20 +28,14 @@ use gently::store::Store;
 use serde_json::Value;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
+use crate::opening;
 use crate::person::Person;
 
 const QUESTION: &str = "How is this machine doing?";
 
 /// A person whose model is a server of ours.
 fn served(behaviour: Behaviour) -> (Person, ModelServer) {
-    let server = ModelServer::start(behaviour);
-    let base = server.base_url();
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
-        ("GENTLY_MODEL_BASE_URL", base.as_str()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, server) = opening::served(behaviour);
     (person.under_the_kernel(), server)
 }
 

@@ -6,6 +6,7 @@ use gently::record::ledger::correction::DecayClass;
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
+use crate::opening::served;
 use crate::person::Person;
 use crate::unguarded::unguarded;
 
@@ -15,15 +16,7 @@ const ASKED: &str = "What is the capital of Australia?";
 
 /// Somebody with a model that answers so.
 fn with_model(answers: &str) -> (Person, ModelServer) {
-    let server = ModelServer::start(Behaviour::Says(answers.to_owned()));
-    let base = server.base_url();
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
-        ("GENTLY_MODEL_BASE_URL", base.as_str()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
-    (person, server)
+    served(Behaviour::Says(answers.to_owned()))
 }
 
 fn context(person: &Person) -> Value {

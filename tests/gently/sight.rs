@@ -18,6 +18,7 @@ use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
+use crate::opening;
 use crate::person::Person;
 use crate::recorder::{Rig, at, wait};
 
@@ -302,14 +303,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
 
 /// A person who leaves sight to the kernel, with a model that says one thing.
 fn served(says: &str) -> (Person, ModelServer) {
-    let server = ModelServer::start(Behaviour::Says(says.to_owned()));
-    let base = server.base_url();
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
-        ("GENTLY_MODEL_BASE_URL", base.as_str()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, server) = opening::served(Behaviour::Says(says.to_owned()));
     (person.under_the_kernel(), server)
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
+use crate::opening::served;
 use crate::person::Person;
 use crate::unguarded::unguarded;
 
@@ -10,14 +11,7 @@ const VISA: &str = "Which visa do I need at the court?";
 
 /// Somebody with a model server, a domain and two specialists, of which the first is older.
 fn with_two() -> (Person, ModelServer) {
-    let server = ModelServer::start(Behaviour::Says("As you like.".to_owned()));
-    let base = server.base_url();
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/plain-1b"),
-        ("GENTLY_MODEL_BASE_URL", base.as_str()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, server) = served(Behaviour::Says("As you like.".to_owned()));
     person.gently(&["init"]).exits(0);
     for args in [
         &["domain", "add", "law", "--words", "visas, courts"][..],
@@ -351,14 +345,7 @@ fn what_can_not_be_is_refused_and_nothing_is_recorded() {
 
 #[test]
 fn a_failed_answer_is_not_rated() {
-    let server = ModelServer::start(Behaviour::error(500, "Out of order."));
-    let base = server.base_url();
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/plain-1b"),
-        ("GENTLY_MODEL_BASE_URL", base.as_str()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, _server) = served(Behaviour::error(500, "Out of order."));
     person.gently(&["ask", "Hello"]).exits(2);
     let refused = person.gently(&["rate", "last", "good"]).exits(2);
     assert!(
@@ -398,5 +385,32 @@ fn what_somebody_changed_chooses_nobody() {
             .gently(&["specialist", "add", name, "-m", "openai/x"])
             .exits(2);
         assert!(taken.err.contains("means something else"), "{taken:#?}");
+    }
+}
+
+#[test]
+fn a_correction_fades_as_its_domain_says() {
+    let (person, _server) = with_two();
+    for (args, decay) in [
+        (&["Rust 1.90 is out.", "--domain", "code"][..], "D"),
+        (&["The court is in Bern.", "--domain", "law"], "C"),
+        (
+            &["Rust is a language.", "--domain", "code", "--decay", "a"],
+            "A",
+        ),
+        (&["Tea is hot."], "C"),
+    ] {
+        person
+            .gently(&[&["correction", "add"], args].concat())
+            .exits(0);
+        let list = person
+            .gently(&["correction", "list", "--json"])
+            .exits(0)
+            .json();
+        assert_eq!(
+            list.as_array().unwrap().last().unwrap()["decay"],
+            decay,
+            "{args:?}"
+        );
     }
 }

@@ -17,7 +17,7 @@ use crate::anchor::agree::BlockLack;
 use crate::app::sentence::FieldSentence;
 pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
-use crate::ask::refer::{CHANGED, ThreadPosition};
+use crate::ask::refer::ThreadPosition;
 use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
@@ -30,7 +30,7 @@ use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
 use crate::models::{Model, ModelFault};
 use crate::record::hash::Hash32;
-use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
@@ -50,7 +50,6 @@ use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::redacted::clean;
 use super::remember::correction::{self, CorrectionInput};
-use super::remember::items::changed_words;
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 pub use super::set_up::specialist::choice::SpecialistWish;
@@ -566,10 +565,6 @@ impl AskSetup<'_> {
         );
         let mut turn = asked.await?;
         turn.resumed.opened |= self.anew;
-        let changed = changed_items(&self.opened.store, ids_of(&turn.turn).exchange);
-        if !changed.is_empty() {
-            notice(&format!("not shown: {}", changed_words(&changed)));
-        }
         let begun = self.project.as_ref().filter(|_| turn.earlier == 0);
         if let Some(project) = begun {
             let thread = turn.referred.thread();
@@ -605,16 +600,6 @@ impl AskSetup<'_> {
             ..AskResult::of(self.opened, &self.model, turn)
         })
     }
-}
-
-/// Facts and the like that were kept out of a turn's context, as they are not what was recorded. What
-/// can't be looked up keeps nobody from the answer.
-fn changed_items(store: &ReadStore, exchange: Uuid) -> Vec<String> {
-    let row = store.exchange(exchange).ok().flatten();
-    let bundle = row.and_then(|row| Bundle::parse(&row.bundle_json?).ok());
-    let kept = bundle.into_iter().flat_map(|bundle| bundle.exclusions);
-    let is_item = |kept: &Exclusion| kept.reason == CHANGED && kept.artifact.contains(':');
-    kept.filter(is_item).map(|kept| kept.artifact).collect()
 }
 
 /// A model that gave no answer, and how it was chosen.

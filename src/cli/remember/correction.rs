@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::correction::import::{CorrectionImport, import};
 use crate::app::remember::correction::{
-    Correction, CorrectionInput, DEFAULT_DECAY, DomainName, MOST_LISTED, RecordedCorrection,
-    Thousandths, add, check, list, one,
+    Correction, CorrectionInput, DomainName, MOST_LISTED, RecordedCorrection, Thousandths, add,
+    check, list, one,
 };
-use crate::app::remember::items::{RecordedItem, changed_words, end, ratify};
+use crate::app::remember::items::{RecordedItem, end, ratify};
 use crate::record::ledger::correction::{DecayClass, MEDIUM};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::short_name::short_name;
@@ -19,7 +19,7 @@ use crate::view::remember::correction::{
 };
 use crate::view::remember::item::RecordedItemView;
 
-use super::items::{EndArgs, ListArgs, say_unkept};
+use super::items::{EndArgs, ListArgs, said_changed, say_unkept, with_brackets};
 use crate::app::words::counted;
 use crate::cli::screen::quiet;
 use crate::cli::{FINE, NEGATIVE, present, program, say};
@@ -69,14 +69,8 @@ pub struct CorrectionArgs {
     #[arg(long, value_name = "NUMBER", default_value = "0.9")]
     confidence: Thousandths,
     /// How fast it falls to a third: A not at all, B in ten years, C in three, D in half a year
-    #[arg(
-        long,
-        value_name = "CLASS",
-        value_enum,
-        ignore_case = true,
-        hide_possible_values = true
-    )]
-    decay: Option<DecayArg>,
+    #[arg(long, value_name = "CLASS", value_parser = decay)]
+    decay: Option<DecayClass>,
     /// A fact, note, decision or correction that it takes the place of
     #[arg(long, value_name = "ID")]
     replaces: Option<String>,
@@ -89,30 +83,10 @@ pub struct CorrectionArgs {
     tier: u8,
 }
 
-/// How fast a correction fades, as `--decay` takes it.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[value(rename_all = "verbatim")]
-pub enum DecayArg {
-    /// Not at all.
-    A,
-    /// In ten years.
-    B,
-    /// In three years.
-    C,
-    /// In half a year.
-    D,
-}
-
-impl DecayArg {
-    /// The class that it names.
-    pub fn class(self) -> DecayClass {
-        match self {
-            DecayArg::A => DecayClass::A,
-            DecayArg::B => DecayClass::B,
-            DecayArg::C => DecayClass::C,
-            DecayArg::D => DecayClass::D,
-        }
-    }
+/// A class as `--decay` takes it, in small letters, too.
+pub fn decay(typed: &str) -> Result<DecayClass, String> {
+    let class = typed.to_ascii_uppercase().parse();
+    class.map_err(|_| format!("'{}' is none of A, B, C, D", quiet(typed)))
 }
 
 impl CorrectionArgs {
@@ -125,7 +99,7 @@ impl CorrectionArgs {
             subject: self.subject,
             domain: self.domain,
             confidence: self.confidence.0,
-            decay: self.decay.map(DecayArg::class),
+            decay: self.decay,
             replaces: self.replaces,
             observed_at: self.observed_at,
             tier: self.tier,
@@ -171,12 +145,12 @@ async fn put(said: &CorrectionInput, json: bool) -> Result<u8, OpenHomeError> {
         format!("{id}  {state}  {claim}\n")
     };
     let printed = present(json, || RecordedCorrectionView::of(&made), text);
-    after(&made, said);
+    after(&made);
     Ok(printed)
 }
 
 /// What else a person should know of what was put on record.
-fn after(made: &RecordedCorrection, said: &CorrectionInput) {
+fn after(made: &RecordedCorrection) {
     if !made.recorded.is_kept {
         say(
             "its text is not kept (store.content is \"none\"): what is on record is a commitment to it, and nothing that \
@@ -194,7 +168,7 @@ fn after(made: &RecordedCorrection, said: &CorrectionInput) {
         say("it is put before no model: of its confidence less than a half is left");
         return;
     }
-    say(&match said.decay.unwrap_or(DEFAULT_DECAY).lifetime() {
+    say(&match made.decay.lifetime() {
         None => "it goes with questions that it fits from now on".to_owned(),
         Some(_) => format!(
             "it goes with questions that it fits from now on, until it fades: {} correction list",
@@ -216,9 +190,6 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
         say(&format!("only the newest {MOST_LISTED} are listed"));
     }
     say_unkept(ItemKind::Correction, found.not_kept);
-    if !found.changed.is_empty() {
-        say(&changed_words(&found.changed));
-    }
     let text = || {
         if found.corrections.is_empty() && found.not_kept == 0 {
             say("no correction is on record");
@@ -227,10 +198,7 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
         all.map(|correction| line(correction) + "\n").collect()
     };
     let printed = present(json, || CorrectionView::all(&found), text);
-    Ok(match found.changed.is_empty() {
-        false if printed == FINE => NEGATIVE,
-        _ => printed,
-    })
+    Ok(said_changed(&found.changed, printed))
 }
 
 /// Prints the correction of an id.
@@ -252,7 +220,7 @@ fn line(correction: &Correction) -> String {
         Some((claim, rejected)) if rejected.is_empty() => quiet(claim),
         Some((claim, rejected)) => format!("{} (not: {})", quiet(claim), quiet(rejected)),
     };
-    let mut line = format!("{}  {:10}  {said}", short_name(&item.id), item.state.name());
+    let line = format!("{}  {:10}  {said}", short_name(&item.id), item.state.name());
     let mut more = Vec::new();
     more.extend(
         item.subject
@@ -283,10 +251,7 @@ fn line(correction: &Correction) -> String {
             .map(|source| format!("from {}", quiet(source))),
     );
     more.extend(item.observed_at.map(|at| format!("observed {at}")));
-    if !more.is_empty() {
-        line.push_str(&format!("  ({})", more.join(", ")));
-    }
-    line
+    with_brackets(line, &more)
 }
 
 /// `0.900, now 0.645`; `0.900, now 0.300: faded` where too little is left.

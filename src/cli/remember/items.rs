@@ -8,8 +8,9 @@ use crate::app::remember::items::list::{
     ItemList, MOST, intent as declared_intent, list, no_intent, one,
 };
 use crate::app::remember::items::{
-    ItemInput, ItemOrigin, RecordedItem, add, changed_words, check, clear_intent, end, ratify,
+    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
 };
+use crate::ask::stored_text::changed_words;
 use crate::continuity::candidate::Confidence;
 use crate::record::ledger::item::{Item, ItemKind};
 use crate::record::ledger::short_name::short_name;
@@ -283,9 +284,6 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
         say(&format!("only the newest {MOST} are listed"));
     }
     say_unkept(kind, found.not_kept);
-    if !found.changed.is_empty() {
-        say(&changed_words(&found.changed));
-    }
     let text = || {
         if found.items.is_empty() && found.not_kept == 0 {
             say(&format!("no {} is on record", kind.name()));
@@ -296,10 +294,7 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
             .collect()
     };
     let printed = present(json, || ItemView::all(&found), text);
-    Ok(match found.changed.is_empty() {
-        false if printed == FINE => NEGATIVE,
-        _ => printed,
-    })
+    Ok(said_changed(&found.changed, printed))
 }
 
 /// Says how many are on record whose text was never kept.
@@ -338,7 +333,7 @@ fn print_intent(json: bool) -> Result<u8, OpenHomeError> {
 /// An item as people read it: its id, where it stands, what it says, what it is about, where it is
 /// from.
 pub fn line(item: &Item, text: Option<&str>) -> String {
-    let mut line = format!(
+    let line = format!(
         "{}  {:10}  {}",
         short_name(&item.id),
         item.state.name(),
@@ -366,8 +361,25 @@ pub fn line(item: &Item, text: Option<&str>) -> String {
             .filter(|tier| *tier > 1)
             .map(|tier| format!("from tier {tier} on")),
     );
-    if !more.is_empty() {
-        line.push_str(&format!("  ({})", more.join(", ")));
+    with_brackets(line, &more)
+}
+
+/// A line with what else is to be known behind it, if there is anything.
+pub(super) fn with_brackets(line: String, more: &[String]) -> String {
+    match more.is_empty() {
+        true => line,
+        false => format!("{line}  ({})", more.join(", ")),
     }
-    line
+}
+
+/// Says which of a list are not what was recorded, and gives the exit code of a list that was printed.
+pub(super) fn said_changed(changed: &[String], printed: u8) -> u8 {
+    if changed.is_empty() {
+        return printed;
+    }
+    say(&changed_words(changed));
+    match printed {
+        FINE => NEGATIVE,
+        other => other,
+    }
 }

@@ -9,11 +9,12 @@ use crate::app::set_up::specialist::promote::{ChangedBinding, promote, rollback}
 use crate::app::set_up::specialist::{
     KnownSpecialist, SpecialistChange, SpecialistInput, add, change, find, list, on_record, retire,
 };
+use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::Domain;
 use crate::view::set_up::specialist::{ChangedBindingView, DomainView, SpecialistView};
 
-use crate::cli::remember::correction::DecayArg;
+use crate::cli::remember::correction::decay;
 use crate::cli::screen::quiet;
 use crate::cli::{could_not, present, say};
 
@@ -29,14 +30,8 @@ pub enum DomainCommand {
         words: String,
         /// How fast its corrections fade that don't say it: A not at all, B in ten years, C in three,
         /// D in half a year
-        #[arg(
-            long,
-            value_name = "CLASS",
-            value_enum,
-            ignore_case = true,
-            hide_possible_values = true
-        )]
-        decay: Option<DecayArg>,
+        #[arg(long, value_name = "CLASS", value_parser = decay)]
+        decay: Option<DecayClass>,
     },
     /// List domains
     List {
@@ -52,14 +47,8 @@ pub enum DomainCommand {
         #[arg(long, value_name = "WORDS")]
         words: Option<String>,
         /// How fast its corrections fade that don't say it: A, B, C or D
-        #[arg(
-            long,
-            value_name = "CLASS",
-            value_enum,
-            ignore_case = true,
-            hide_possible_values = true
-        )]
-        decay: Option<DecayArg>,
+        #[arg(long, value_name = "CLASS", value_parser = decay)]
+        decay: Option<DecayClass>,
     },
     /// End a domain: no question is of it any more
     Retire {
@@ -149,7 +138,6 @@ pub struct SpecialistChangeArgs {
 
 /// Carries out `gently domain`.
 pub async fn domain(command: DomainCommand, json: bool) -> Result<u8, OpenHomeError> {
-    let decay = |decay: Option<DecayArg>| decay.map(DecayArg::class);
     let made = match command {
         DomainCommand::List { all } => return print_domains(all, json),
         DomainCommand::Add {
@@ -159,7 +147,7 @@ pub async fn domain(command: DomainCommand, json: bool) -> Result<u8, OpenHomeEr
         } => {
             let input = DomainInput {
                 words: Some(words),
-                decay: decay(class),
+                decay: class,
             };
             domain::add(&open::open_home()?, &name, &input).await?
         }
@@ -176,7 +164,7 @@ pub async fn domain(command: DomainCommand, json: bool) -> Result<u8, OpenHomeEr
             }
             let input = DomainInput {
                 words,
-                decay: decay(class),
+                decay: class,
             };
             domain::change(&open::open_home()?, &typed, &input).await?
         }

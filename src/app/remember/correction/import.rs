@@ -12,16 +12,18 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Number;
 
-use super::{CheckedCorrection, CorrectionInput, DomainName, GENERAL, Thousandths};
+use super::{CheckPlace, CheckedCorrection, CorrectionInput, DomainName, Thousandths};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::govern::sanitize::{Clean, Placeholders, unnumbered};
 use crate::os::read_regular;
 use crate::record::ledger::correction::{ARBITER, IMPORT};
 use crate::record::ledger::item::{ItemKind, content, subject};
+use crate::record::ledger::specialist::GENERAL;
 use crate::recorder::RecorderError;
 use crate::store::{ArtifactFilter, ReadStore, StoreError};
 
 use crate::app::remember::with_placeholders::record_all_with_placeholders;
+use crate::app::set_up::specialist;
 
 /// Largest file, in bytes.
 const MAX_FILE: u64 = 64 << 20;
@@ -77,7 +79,12 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
     let text = read_regular(path, MAX_FILE).map_err(|error| {
         OpenHomeError::Refused(format!("{} can't be read: {error}", path.display()))
     })?;
-    let now = open::clock()?;
+    let place = CheckPlace {
+        store: &opened.store,
+        now: open::clock()?,
+        domains: specialist::on_record(&opened.store)?,
+    };
+    let now = place.now;
     let mut newest = newest_line(&opened.store)?;
     let mut known = on_record(&opened.store)?;
     let mut made = CorrectionImport::default();
@@ -88,7 +95,7 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
         }
         made.read += 1;
         let read = read_line(line).and_then(|(said, source)| {
-            let checked = CheckedCorrection::of(&said, source, (&opened.store, now));
+            let checked = CheckedCorrection::of(&said, source, &place);
             checked.map_err(|error| error.to_string())
         });
         match read {

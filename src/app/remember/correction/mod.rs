@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::sentence::FieldSentence;
+use crate::app::set_up::specialist::{domain, on_record};
 use crate::continuity::words::words;
 use crate::govern::sanitize::{Clean, Placeholders, as_seen, redact, redact_with, unnumbered};
 use crate::home::Home;
@@ -17,6 +18,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{DecayClass, MANUAL, MEDIUM, RESERVED, correction_text};
 use crate::record::ledger::item::{Item, ItemKind, ItemState, content, same_claim};
 use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::specialist::{GENERAL, Specialists};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
@@ -27,8 +29,6 @@ use super::items::list::MOST;
 use super::items::{ItemInput, ItemOrigin, RedactedItem};
 use super::with_placeholders::record_all_with_placeholders;
 
-/// The domain of a correction that names none.
-pub const GENERAL: &str = "general";
 /// How fast a correction fades that doesn't say it.
 pub const DEFAULT_DECAY: DecayClass = DecayClass::C;
 /// How sure a person is who doesn't say it, in thousandths.
@@ -166,6 +166,8 @@ pub struct RecordedCorrection {
     pub rejected: String,
     /// The item that was taken out of force in the same step.
     pub replaced: Option<String>,
+    /// How fast it fades.
+    pub decay: DecayClass,
     /// What is left of its confidence by now, in thousandths.
     pub left: u16,
     /// What in force on its subject claims another thing, and how that ends.
@@ -232,6 +234,34 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSente
     fault.map_or(Ok(item), Err)
 }
 
+/// What a correction is checked beside.
+struct CheckPlace<'a> {
+    store: &'a ReadStore,
+    now: Seconds,
+    /// Domains as they were recorded: one may say how fast its corrections fade.
+    domains: Specialists,
+}
+
+impl<'a> CheckPlace<'a> {
+    /// For a correction of a domain; nothing is read for one of none.
+    fn of(store: &'a ReadStore, domain: Option<&DomainName>) -> Result<Self, OpenHomeError> {
+        Ok(CheckPlace {
+            store,
+            now: open::clock()?,
+            domains: match domain {
+                Some(_) => on_record(store)?,
+                None => Specialists::default(),
+            },
+        })
+    }
+}
+
+/// How fast a correction of a domain fades that doesn't say it.
+fn decay_of(all: &Specialists, domain: &str) -> DecayClass {
+    let known = domain::find(all, domain).ok();
+    known.and_then(|known| known.decay).unwrap_or(DEFAULT_DECAY)
+}
+
 /// Whether a text has what stands between a claim and what it rejects, as the eye reads it.
 fn is_reserved(text: &str) -> bool {
     let seen = as_seen(text).to_lowercase();
@@ -244,8 +274,9 @@ pub fn same_in_force(
     opened: &OpenHome,
     said: &CorrectionInput,
 ) -> Result<Option<String>, OpenHomeError> {
-    let now = open::clock()?;
-    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
+    let place = CheckPlace::of(&opened.store, said.domain.as_ref())?;
+    let now = place.now;
+    let checked = CheckedCorrection::of(said, MANUAL, &place)?;
     Ok(checked.same_in_force(&opened.store, now)?)
 }
 
@@ -253,8 +284,9 @@ impl CheckedCorrection {
     fn of(
         said: &CorrectionInput,
         source: &'static str,
-        (store, now): (&ReadStore, Seconds),
+        place: &CheckPlace<'_>,
     ) -> Result<CheckedCorrection, OpenHomeError> {
+        let (store, now) = (place.store, place.now);
         let item = item_of(said, source).map_err(OpenHomeError::Wanting)?;
         let about = said.about.as_deref();
         let about = about
@@ -268,7 +300,10 @@ impl CheckedCorrection {
             about: about.map(|row| row.exchange_id),
             domain: domain.to_owned(),
             confidence: said.confidence,
-            decay: said.decay.unwrap_or(DEFAULT_DECAY),
+            decay: match said.decay {
+                Some(decay) => decay,
+                None => decay_of(&place.domains, domain),
+            },
             source,
         })
     }
@@ -360,8 +395,9 @@ pub async fn add(
 ) -> Result<RecordedCorrection, OpenHomeError> {
     check(said)?;
     let key = opened.authorize().await?;
-    let now = open::clock()?;
-    let checked = CheckedCorrection::of(said, MANUAL, (&opened.store, now))?;
+    let place = CheckPlace::of(&opened.store, said.domain.as_ref())?;
+    let now = place.now;
+    let checked = CheckedCorrection::of(said, MANUAL, &place)?;
     let replaced = said.replaces.as_deref();
     let replaced = replaced
         .map(|typed| replaceable(&opened.store, typed))
@@ -402,6 +438,7 @@ pub async fn add(
             Some(subject) => on(&opened.store, subject.as_str())?.map(|one| one.sentence()),
             None => None,
         },
+        decay: checked.decay,
         left: checked
             .decay
             .left_of(checked.confidence, now.since(checked.observed_at)),

@@ -8,7 +8,7 @@ pub mod summary;
 pub(in crate::app::remember) use add::RedactedItem;
 pub use add::{ItemInput, ItemOrigin, add, check};
 
-use crate::ask::stored_text::StoredTexts;
+use crate::ask::stored_text::{StoredTexts, changed_words};
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
@@ -49,16 +49,6 @@ impl RecordedItem {
             "not kept"
         }
     }
-}
-
-/// That items are not what was recorded.
-pub fn changed_words(ids: &[String]) -> String {
-    let names: Vec<String> = ids.iter().map(|id| short_name(id)).collect();
-    let are = if names.len() == 1 { "is" } else { "are" };
-    format!(
-        "{} {are} not what was recorded: gently audit verify",
-        names.join(", ")
-    )
 }
 
 /// The newest open session of a key.

@@ -258,10 +258,7 @@ async fn do_words(chat: &Chat, words: &[&str]) {
 
 /// Does that to the exchange of this conversation that was asked last; says so where there is none.
 async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
-    let last = match chat.thread {
-        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
-        None => None,
-    };
+    let last = last_asked(chat)?;
     match last {
         Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
         None => say(NOTHING_ASKED),
@@ -269,16 +266,21 @@ async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
     Ok(())
 }
 
+/// Id of the question of this conversation that was asked last.
+fn last_asked(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
+    Ok(match chat.thread {
+        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
+        None => None,
+    })
+}
+
 /// Says of the answer of this conversation that came last whether it was good.
 async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenHomeError> {
     let verdict = if is_good { "good" } else { "bad" };
     let why = why.map(|why| format!("--why={why}"));
-    let last = match chat.thread {
-        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
-        None => None,
-    };
+    let last = last_asked(chat)?;
     let Some(last) = last else {
-        say("nothing was asked in this conversation yet");
+        say(NOTHING_ASKED);
         return Ok(());
     };
     let mut words = vec!["rate", last.as_str(), verdict];
@@ -308,10 +310,7 @@ fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
 
 /// Puts a correction on record, about the question of this conversation that was asked last.
 async fn correct(chat: &Chat, claim: &str) -> Result<(), OpenHomeError> {
-    let last = match chat.thread {
-        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
-        None => None,
-    };
+    let last = last_asked(chat)?;
     let about: &[&str] = match &last {
         Some(id) => &["--about", id.as_str()],
         None => &[],
