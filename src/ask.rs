@@ -5,6 +5,7 @@ pub mod draft;
 pub mod provider_change;
 pub mod recall;
 pub mod refer;
+mod referred_rows;
 pub mod sight_sent;
 pub mod stored_text;
 pub mod window;

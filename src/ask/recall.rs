@@ -13,7 +13,7 @@ use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
-use crate::store::{OpenDrift, ReadStore, StoreError, TurnRow};
+use crate::store::{ExchangeRow, OpenDrift, ReadStore, StoreError, TurnRow};
 
 use super::refer::{CHANGED, ResolvedRefs};
 use super::stored_text::StoredTexts;
@@ -107,19 +107,22 @@ pub fn recall(
     let open = store.drift_about(thread, &question, MOST_DRIFT)?;
     found.extend(open_questions(open, thread)?);
     let rivals = rivals((store, &texts), &found, now)?;
-    let mut turns = Turns::of(store);
+    let turns = Turns::of(store);
     let mut history = Vec::new();
     let declared = referred.turns.clone();
     if deep {
         for (turn, relevance) in store.turns_like(&question, most(rings.ring2.items))? {
-            let exchange = store.exchange_of_turn(turn.turn_id)?;
-            if let (Some(text), Some(exchange)) = (&turn.content, &exchange)
-                && !texts.holds(exchange, turn.by_user, text)?
+            // Without an exchange it is of a home that `audit verify` has to look at.
+            let Some(exchange) = store.exchange_of_turn(turn.turn_id)? else {
+                continue;
+            };
+            if let Some(text) = &turn.content
+                && !texts.holds(&exchange, turn.by_user, text)?
             {
                 kept.push((turn.turn_id.to_string(), CHANGED.to_owned()));
                 continue;
             }
-            history.extend(turns.candidate(turn, relevance, "deep")?);
+            history.extend(turns.candidate((&turn, &exchange), relevance, "deep")?);
         }
     }
     Ok(RecallResult {
@@ -244,7 +247,6 @@ fn rivals(
 
 /// Turns as candidates, with what says that one was withheld.
 pub(super) struct Turns<'a> {
-    store: &'a ReadStore,
     gate: Withheld<'a>,
 }
 
@@ -252,21 +254,17 @@ impl<'a> Turns<'a> {
     /// Over a store.
     pub(super) fn of(store: &'a ReadStore) -> Self {
         Turns {
-            store,
             gate: Withheld::of(store),
         }
     }
 
-    /// None for a turn without an exchange: a home that `audit verify` has to look at.
+    /// A turn with its exchange; none for an answer that no line commits to.
     pub(super) fn candidate(
-        &mut self,
-        row: TurnRow,
+        &self,
+        (row, exchange): (&TurnRow, &ExchangeRow),
         relevance: u64,
         name: &str,
     ) -> Result<Option<TurnCandidate>, StoreError> {
-        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else {
-            return Ok(None);
-        };
         let outcome = exchange.outcome.as_ref();
         let (line, hash) = if row.by_user {
             (Some(exchange.prompt_line), Some(exchange.prompt_commitment))
@@ -280,14 +278,14 @@ impl<'a> Turns<'a> {
             return Ok(None);
         };
         let withheld =
-            exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
+            exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(exchange)?);
         Ok(Some(TurnCandidate {
             turn: row.turn_id,
             by_user: row.by_user,
             at: row.created_at,
             line,
             not_kept: exchange.not_kept.is_some(),
-            text: row.content,
+            text: row.content.clone(),
             hash,
             withheld,
             relevance,

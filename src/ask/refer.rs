@@ -32,6 +32,7 @@ use crate::recorder::POLICY;
 use crate::store::{EventRow, ReadStore, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
+use super::referred_rows::ReferredRows;
 use super::stored_text::StoredTexts;
 
 /// Where a question stands, as it was asked for; else in the conversation that goes on, behind its
@@ -105,20 +106,21 @@ pub fn refer(
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
     };
+    let rows = ReferredRows::of(store);
     let Declaration {
         ids: labelled,
         unfit,
         unanswered,
-    } = declare(store, config, parent, declared)?;
-    let (labelled, changed) = on_record(store, labelled)?;
+    } = declare(&rows, config, parent, declared)?;
+    let (labelled, changed) = on_record(&rows, labelled)?;
     let refs: Vec<DeclaredRef> = labelled
         .iter()
         .map(|(id, _)| DeclaredRef::event(id.clone()))
         .collect();
     let topics = Topics::of(kernel.policy());
     let record = RecordLookup {
-        turns: RefCell::new(Turns::of(store)),
-        store,
+        turns: Turns::of(store),
+        rows: &rows,
         topics,
         unanswered,
         found: RefCell::default(),
@@ -174,13 +176,13 @@ type Labelled = Vec<(String, String)>;
 /// What is declared, without what is not as it was recorded: its digest would stand on record as
 /// that of what was said.
 fn on_record(
-    store: &ReadStore,
+    rows: &ReferredRows<'_>,
     labelled: Labelled,
 ) -> Result<(Labelled, Vec<ChangedEvent>), StoreError> {
-    let texts = StoredTexts::of(store)?;
+    let texts = StoredTexts::of(rows.store())?;
     let (mut holding, mut changed) = (Vec::new(), Vec::new());
     for (id, label) in labelled {
-        match changed_event(store, &texts, &id)? {
+        match changed_event(rows, &texts, &id)? {
             None => holding.push((id, label)),
             Some(event) if changed.contains(&event) => {}
             Some(event) => changed.push(event),
@@ -191,29 +193,32 @@ fn on_record(
 
 /// The question or answer that an id means, if it was changed.
 fn changed_event(
-    store: &ReadStore,
+    rows: &ReferredRows<'_>,
     texts: &StoredTexts<'_>,
     id: &str,
 ) -> Result<Option<ChangedEvent>, StoreError> {
     let Ok(id) = id.parse::<Uuid>() else {
         return Ok(None);
     };
-    let event = match store.event(id)? {
+    let event = match rows.event(id)? {
         Some(row) => Some((row.event, row.kind)),
         // A turn stands for its INTENT.
-        None => store
+        None => rows
+            .store()
             .exchange(id)?
             .map(|row| (row.turn_user, EventKind::Intent)),
     };
     let Some((event, kind)) = event.filter(|(_, kind)| *kind != EventKind::Decision) else {
         return Ok(None);
     };
-    let text = store.turn(event)?.and_then(|turn| turn.content);
-    let (Some(text), Some(exchange)) = (text, store.exchange_of_turn(event)?) else {
+    let (Some(turn), Some(exchange)) = (rows.turn(event)?, rows.exchange_of_turn(event)?) else {
+        return Ok(None);
+    };
+    let Some(text) = &turn.content else {
         return Ok(None);
     };
     let by_user = kind == EventKind::Intent;
-    let holds = texts.holds(&exchange, by_user, &text)?;
+    let holds = texts.holds(&exchange, by_user, text)?;
     Ok((!holds).then_some(ChangedEvent {
         event,
         turn: exchange.exchange_id,
@@ -239,7 +244,7 @@ const MOST_TYPED: usize = 200;
 /// them, never on whether or what a model answered: a turn takes the room of two references, and is
 /// declared by two where it was allowed.
 fn declare(
-    store: &ReadStore,
+    rows: &ReferredRows<'_>,
     config: &ContextConfig,
     parent: Option<Uuid>,
     declared: &DeclaredContext,
@@ -260,7 +265,7 @@ fn declare(
         match reference {
             Reference::Last(_) => {}
             Reference::Exchange(id) => ids.extend(
-                declared_events(store, *id)?
+                declared_events(rows, *id)?
                     .into_iter()
                     .map(|id| (id, "exchange".to_owned())),
             ),
@@ -284,7 +289,7 @@ fn declare(
             ids: last,
             unfit: left,
             unanswered: open,
-        } = last(store, parent, most, &mut room)?;
+        } = last(rows, parent, most, &mut room)?;
         unfit += left;
         ids.extend(last.into_iter().map(|id| (id, reference.to_string())));
         let open = open.into_iter().filter(|(turn, intent)| {
@@ -305,8 +310,8 @@ fn declare(
 /// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
 /// denied never has one. A turn from before threads is declared by its own id, and the core says
 /// that it has no events.
-fn declared_events(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
-    let events = store.events_of(turn)?;
+fn declared_events(rows: &ReferredRows<'_>, turn: Uuid) -> Result<Vec<String>, StoreError> {
+    let events = rows.events_of(turn)?;
     let of = |kind| {
         events
             .iter()
@@ -316,7 +321,8 @@ fn declared_events(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreEr
     let Some(intent) = of(EventKind::Intent) else {
         return Ok(vec![turn.to_string()]);
     };
-    let denied = store
+    let denied = rows
+        .store()
         .exchange(turn)?
         .is_some_and(|exchange| exchange.decision == "deny");
     let answer = of(EventKind::Execution).or((!denied).then(|| turn.to_string()));
@@ -337,7 +343,7 @@ struct LastTurns {
 /// Events of the last `most` turns on the way from a turn back to the first of its thread, as far
 /// as there is room for two references a turn.
 fn last(
-    store: &ReadStore,
+    rows: &ReferredRows<'_>,
     parent: Option<Uuid>,
     most: u32,
     room: &mut u64,
@@ -349,13 +355,13 @@ fn last(
         if *room == 0 {
             last.unfit += 1;
         } else {
-            let events = store.events_of(turn)?;
+            let events = rows.events_of(turn)?;
             let of = |kind| events.iter().find(|event| event.kind == kind);
             let (intent, answer) = (of(EventKind::Intent), of(EventKind::Execution));
             let intent = intent.map(|event| event.event);
             last.ids.extend(intent.map(|id| id.to_string()));
             if let (Some(intent), None) = (intent, answer)
-                && has_failed(store, turn)?
+                && has_failed(rows.store(), turn)?
             {
                 last.unanswered.push((turn, intent));
             }
@@ -367,7 +373,7 @@ fn last(
             }
         }
         *room = room.saturating_sub(2);
-        next = store.thread_turn(turn)?.and_then(|row| row.parent);
+        next = rows.store().thread_turn(turn)?.and_then(|row| row.parent);
     }
     Ok(last)
 }
@@ -420,8 +426,8 @@ pub fn counted(
 
 /// The record as the core looks ids up in it.
 struct RecordLookup<'a> {
-    store: &'a ReadStore,
-    turns: RefCell<Turns<'a>>,
+    rows: &'a ReferredRows<'a>,
+    turns: Turns<'a>,
     /// What no answer that is shown may be about; of a question policy decides.
     topics: Topics,
     /// INTENTs that are shown to no model, as they got no answer.
@@ -440,11 +446,11 @@ impl Lookup for RecordLookup<'_> {
         if uuid.to_string() != id {
             return Ok(None);
         }
-        let own = self.store.event(uuid)?;
+        let own = self.rows.event(uuid)?;
         let row = match own {
             Some(row) => Some(row),
             None => self
-                .store
+                .rows
                 .events_of(uuid)?
                 .into_iter()
                 .find(|event| event.kind == EventKind::Intent),
@@ -462,7 +468,7 @@ impl RecordLookup<'_> {
             thread_id: row.thread.to_string(),
         };
         if row.kind == EventKind::Decision {
-            return Ok(match decision(self.store, &row, place.clone())? {
+            return Ok(match decision(self.rows.store(), &row, place.clone())? {
                 Some(event) => NamedRecord::from(event),
                 None => NamedRecord {
                     event: ThreadEvent::without_text(row.kind, place),
@@ -475,15 +481,12 @@ impl RecordLookup<'_> {
             expected: "the id of a turn with its exchange".to_owned(),
             actual: row.event.to_string(),
         };
-        let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
-        let exchange = self
-            .store
-            .exchange_of_turn(row.event)?
-            .ok_or_else(missing)?;
+        let turn = self.rows.turn(row.event)?.ok_or_else(missing)?;
+        let exchange = self.rows.exchange_of_turn(row.event)?;
+        let exchange = exchange.ok_or_else(missing)?;
         let candidate = self
             .turns
-            .borrow_mut()
-            .candidate(turn, 0, "event")?
+            .candidate((&turn, &exchange), 0, "event")?
             .ok_or_else(missing)?;
         let kept = gate_turn(&candidate, |text| {
             row.kind == EventKind::Execution && self.topics.forbid(text)

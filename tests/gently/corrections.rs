@@ -209,17 +209,23 @@ fn a_file_is_proposed_once() {
         (told(0, "confidence"), told(1, "confidence")),
         (json!(0.8), json!(0.7))
     );
-    person
-        .gently(&["correction", "ratify", "correction-1"])
-        .exits(0);
+    assert!(
+        made.err
+            .contains("correction ratify correction-1 correction-2"),
+        "{made:#?}"
+    );
+    // One that can't be ratified keeps none of the others from it.
+    let ratified = person
+        .gently(&["correction", "ratify", "1", "correction-1", "9", "2"])
+        .exits(2);
+    let each: Vec<&str> = ratified.out.lines().collect();
+    assert_eq!(each.len(), 2, "{ratified:#?}");
+    for why in ["correction-1 is ratified already", "no correction"] {
+        assert!(ratified.err.contains(why), "{ratified:#?}");
+    }
     person
         .gently(&["correction", "retire", "correction-2", "--reason", "no"])
         .exits(0);
-    let twice = person.gently(&["correction", "ratify", "1"]).exits(2);
-    assert!(
-        twice.err.contains("correction-1 is ratified already"),
-        "{twice:#?}"
-    );
     assert!(
         person
             .gently(&args)

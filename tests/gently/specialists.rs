@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
 use crate::person::Person;
+use crate::pty::Typist;
 use crate::unguarded::unguarded;
 
 const VISA: &str = "Which visa do I need at the court?";
@@ -160,6 +161,39 @@ fn a_promotion_binds_and_a_rollback_undoes_it() {
         rows[1].contains("\"openai/law-3b\",1,") && rows[2].contains("\"rollback\""),
         "{rows:?}"
     );
+}
+
+#[test]
+fn a_chat_asks_a_specialist_until_it_is_told_otherwise() {
+    let (person, server) = with_two();
+    let mut typist = Typist::begin(&person, (24, 80), &["chat", "--specialist", "lawyer"]);
+    typist.sees("a new conversation · lawyer (openai/law-1b) answers");
+    typist.types("Which visa?\r");
+    typist.sees("As you like.");
+    typist.types("/specialist none\r");
+    typist.sees("models are asked by their own names");
+    typist.types("/model openai/old-1b\r");
+    typist.sees("is asked from here on");
+    typist.types("And now?\r");
+    typist.sees("As you like.");
+    typist.types("/quit\r");
+    typist.ends().exits(0);
+    let requests = server.requests();
+    let asked = requests
+        .iter()
+        .map(|request| request.json()["model"].clone());
+    assert_eq!(asked.collect::<Vec<Value>>(), ["law-1b", "old-1b"]);
+    for (args, why) in [
+        (&["--specialist", "nobody"][..], "no specialist 'nobody'"),
+        (
+            &["--specialist", "lawyer", "-m", "x"],
+            "cannot be used with",
+        ),
+    ] {
+        let all = [&["chat"], args].concat();
+        let refused = person.piped(&all, b"Hi\n").exits(2);
+        assert!(refused.err.contains(why), "{refused:#?}");
+    }
 }
 
 #[test]

@@ -436,6 +436,8 @@ pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<
 pub struct AnsweringModel {
     /// Its id.
     pub id: String,
+    /// The specialist that it is asked for, as people call it.
+    pub specialist: Option<String>,
     /// Warnings about the choice, each a whole sentence.
     pub notices: Vec<String>,
     /// Why it is no language model, and how to ask one; none where it is one.
@@ -456,6 +458,7 @@ pub async fn answering(
     };
     Ok(AnsweringModel {
         id: choice.model.id().to_owned(),
+        specialist: None,
         notices: choice.notices,
         without,
     })

@@ -10,7 +10,7 @@ use crate::app::remember::correction::{
     Correction, CorrectionInput, DomainName, MOST_LISTED, RecordedCorrection, Thousandths, add,
     check, list, one,
 };
-use crate::app::remember::items::{RecordedItem, end, ratify};
+use crate::app::remember::items::{RecordedItem, end};
 use crate::record::ledger::correction::{DecayClass, MEDIUM};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::short_name::short_name;
@@ -19,7 +19,7 @@ use crate::view::remember::correction::{
 };
 use crate::view::remember::item::RecordedItemView;
 
-use super::items::{EndArgs, ListArgs, said_changed, say_unkept, with_brackets};
+use super::items::{EndArgs, ListArgs, ratify_each, said_changed, say_unkept, with_brackets};
 use crate::app::words::counted;
 use crate::cli::screen::quiet;
 use crate::cli::{FINE, NEGATIVE, present, program, say};
@@ -31,8 +31,9 @@ pub enum CorrectionCommand {
     Add(CorrectionArgs),
     /// Make an imported or reviewed correction count
     Ratify {
-        /// As in correction-3
-        id: String,
+        /// As in correction-3; again for more
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
     },
     /// Take a correction back
     Retire(EndArgs),
@@ -111,13 +112,7 @@ impl CorrectionArgs {
 pub async fn run(command: CorrectionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         CorrectionCommand::Add(args) => put(&args.input(), json).await,
-        CorrectionCommand::Ratify { id } => {
-            let opened = open::open_home()?;
-            Ok(told(
-                &ratify(&opened, ItemKind::Correction, &id).await?,
-                json,
-            ))
-        }
+        CorrectionCommand::Ratify { ids } => ratify_each(ItemKind::Correction, &ids, json).await,
         CorrectionCommand::Retire(args) => {
             let (id, reason) = args.named();
             let opened = open::open_home()?;
@@ -267,6 +262,9 @@ fn confidence_words(confidence: u16, left: u16) -> String {
 /// So many lines that are none are said one by one.
 const REFUSED_SAID: usize = 10;
 
+/// So many corrections of a file stand in the command that ratifies them.
+const RATIFIED_AT_ONCE: usize = 8;
+
 /// Says what became of a file.
 fn imported(made: &CorrectionImport, json: bool) -> u8 {
     for (line, reason) in made.refused.iter().take(REFUSED_SAID) {
@@ -291,12 +289,24 @@ fn imported(made: &CorrectionImport, json: bool) -> u8 {
         )
     };
     let printed = present(json, || CorrectionImportView::of(made), text);
-    if let Some(first) = made.recorded.first() {
+    if !made.recorded.is_empty() {
+        let named = made
+            .recorded
+            .iter()
+            .take(RATIFIED_AT_ONCE)
+            .map(|id| short_name(id));
+        let named: Vec<String> = named.collect();
         say(&format!(
             "each counts once it is ratified: {} correction ratify {}",
             program(),
-            short_name(first)
+            named.join(" ")
         ));
+        if made.recorded.len() > named.len() {
+            say(&format!(
+                "the others are listed by: {} correction list",
+                program()
+            ));
+        }
     }
     match made.refused.is_empty() && made.read > 0 {
         true => printed,

@@ -17,7 +17,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::remember::item::{ItemView, RecordedItemView};
 
 use crate::cli::screen::quiet;
-use crate::cli::{FINE, NEGATIVE, present, program, say};
+use crate::cli::{FINE, NEGATIVE, present, program, say, stopped};
 
 /// Subcommands of `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -26,8 +26,9 @@ pub enum FactCommand {
     Add(FactArgs),
     /// Make a proposed fact count: from now on it may be put before a model
     Ratify {
-        /// As in fact-183
-        id: String,
+        /// As in fact-183; again for more
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
     },
     /// Take a fact back
     Retire(EndArgs),
@@ -192,10 +193,7 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError>
             let said = ItemInput::new(ItemKind::Fact, &args.text, subject, origin);
             put(&said, Some(args.confidence.confidence()), json).await
         }
-        FactCommand::Ratify { id } => {
-            let opened = open::open_home()?;
-            Ok(told(&ratify(&opened, ItemKind::Fact, &id).await?, json))
-        }
+        FactCommand::Ratify { ids } => ratify_each(ItemKind::Fact, &ids, json).await,
         FactCommand::Retire(args) => retire(ItemKind::Fact, args, json).await,
         FactCommand::List(args) => print_list(ItemKind::Fact, args.all, json),
     }
@@ -265,6 +263,21 @@ async fn put(
         ));
     }
     Ok(printed)
+}
+
+/// Ratifies them one by one, and says of each what became of it: one that can't be keeps none of the
+/// others from it.
+pub async fn ratify_each(kind: ItemKind, ids: &[String], json: bool) -> Result<u8, OpenHomeError> {
+    let opened = open::open_home()?;
+    let mut worst = FINE;
+    for id in ids {
+        let code = match ratify(&opened, kind, id).await {
+            Ok(item) => told(&item, json),
+            Err(error) => stopped(&error, json),
+        };
+        worst = worst.max(code);
+    }
+    Ok(worst)
 }
 
 async fn retire(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {

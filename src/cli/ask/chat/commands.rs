@@ -9,7 +9,7 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
-use crate::app::set_up::specialist::{called, find as find_specialist, on_record};
+use crate::app::set_up::specialist::called;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
 use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
@@ -289,22 +289,15 @@ async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenH
     Ok(())
 }
 
-/// Asks a specialist from here on, or models by their own names.
+/// Asks a specialist from here on, or models by their own names, and says so.
 fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
-    if name == "none" {
-        chat.settings.specialist = None;
+    let Some(found) = chat.choose_specialist(name)? else {
         say("models are asked by their own names");
         return Ok(());
-    }
-    let all = on_record(&chat.opened()?.store)?;
-    let found = find_specialist(&all, name).map_err(OpenHomeError::Refused)?;
-    let called = called(&found);
+    };
     let model = found.model.as_deref().map_or_else(String::new, quiet);
-    say(&format!(
-        "{} answers from here on ({model})",
-        quiet(&called)
-    ));
-    chat.settings.specialist = Some(found.id.to_string());
+    let name = quiet(&called(&found));
+    say(&format!("{name} answers from here on ({model})"));
     Ok(())
 }
 
@@ -389,7 +382,11 @@ pub async fn say_place(chat: &Chat, new: &str) {
                 Some(_) => ", about this machine alone",
                 None => "",
             };
-            format!(" · {} answers{limits}", quiet(&answering.id))
+            let who = match &answering.specialist {
+                Some(name) => format!("{name} ({})", answering.id),
+                None => answering.id,
+            };
+            format!(" · {} answers{limits}", quiet(&who))
         }
         Err(error) => {
             stopped(&error, false);

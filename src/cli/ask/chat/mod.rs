@@ -45,6 +45,9 @@ pub struct ChatArgs {
     /// Which model answers, as gently ask takes it; /model changes it
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    /// Which specialist answers; /specialist changes it
+    #[arg(long, value_name = "NAME", conflicts_with = "model")]
+    pub specialist: Option<String>,
     /// The project that a new conversation joins
     #[arg(long, value_name = "PROJECT")]
     pub project: Option<String>,

@@ -14,6 +14,7 @@ use crate::app::ask::{
     AnsweringModel, AskRequest, SpecialistWish, answering, beyond_without_a_home,
 };
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::set_up::specialist::{called, find as find_specialist, on_record};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
 use crate::cli::flags::spelled;
 use crate::cli::screen::signals::Wait;
@@ -21,9 +22,13 @@ use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
 use crate::config::Config;
 use crate::record::ledger::measures::QuestionDoor;
+use crate::record::ledger::specialist::Specialist;
 
 use super::ChatArgs;
 use super::place;
+
+/// What is typed in the place of a specialist's name for none.
+const NO_SPECIALIST: &str = "none";
 
 /// Holds what lives from one question of a chat to the next.
 pub struct Chat {
@@ -138,6 +143,9 @@ impl Chat {
         if chat.path.exists() {
             chat.home = Some(ChatHome::open()?);
         }
+        if let Some(name) = &args.specialist {
+            chat.choose_specialist(name)?;
+        }
         if let Some(project) = &args.project {
             chat.join(project)?;
         }
@@ -193,10 +201,36 @@ impl Chat {
         Ok(choice.why.filter(|_| !is_auto))
     }
 
-    /// Who answers the next question: the model that this chat was told to ask, else the one that
-    /// answered in the conversation last, else the configured one.
+    /// Asks a specialist from here on, or models by their own names where it is `none`; gives the
+    /// specialist.
+    pub fn choose_specialist(&mut self, name: &str) -> Result<Option<Specialist>, OpenHomeError> {
+        let found = match name {
+            NO_SPECIALIST => None,
+            _ => Some(self.specialist(name)?),
+        };
+        self.settings.specialist = found.as_ref().map(|found| found.id.to_string());
+        Ok(found)
+    }
+
+    fn specialist(&self, name: &str) -> Result<Specialist, OpenHomeError> {
+        let all = on_record(&self.opened()?.store)?;
+        find_specialist(&all, name).map_err(OpenHomeError::Refused)
+    }
+
+    /// Who answers the next question: the specialist or model that this chat was told to ask, else
+    /// the model that answered in the conversation last, else the configured one.
     pub async fn answering(&self) -> Result<AnsweringModel, OpenHomeError> {
-        let model = self.settings.model.as_deref();
+        let specialist = self.settings.specialist.as_deref();
+        let specialist = specialist.map(|id| self.specialist(id)).transpose()?;
+        let bound = specialist.as_ref().and_then(|one| one.model.as_deref());
+        let mut answering = self.answering_model(bound).await?;
+        answering.specialist = specialist.as_ref().map(called);
+        Ok(answering)
+    }
+
+    /// The model that answers the next question: this one, or the one that is to be asked without it.
+    async fn answering_model(&self, bound: Option<&str>) -> Result<AnsweringModel, OpenHomeError> {
+        let model = bound.or(self.settings.model.as_deref());
         match &self.home {
             Some(ChatHome { opened, .. }) => {
                 let place = self.thread.map(|thread| (&*opened.store, thread));
