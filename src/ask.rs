@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::continuity::brought::{CleanRequest, SecretFault};
 use crate::continuity::compile::{CompileFault, ContextBundle};
-use crate::continuity::declared::TurnContext;
+use crate::continuity::declared::{TurnContext, TurnPlace};
 use crate::continuity::prompt::PromptTokens;
 use crate::govern::sanitize::{
     Clean, Placeholders, Redaction, SecretFinding, redact_with, without,
@@ -30,12 +30,10 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
-use crate::record::ledger::measures::QuestionDoor;
-use crate::record::ledger::specialist::AskedSpecialist;
 use crate::record::time::Seconds;
 use crate::recorder::{
-    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
-    RecorderError, Refusal, RefusedPrompt, TurnEntry,
+    Action, Prompt, QuestionOrigin, RecordedAnswer, RecordedFailure, RecordedPrompt,
+    RecordedRefusal, RecorderError, Refusal, RefusedPrompt, TurnEntry,
 };
 use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
@@ -150,10 +148,8 @@ pub struct Question<'a> {
     pub standing: ThreadPosition,
     /// What a client brought beside it, in its own words.
     pub client: Option<&'a ClientRequest>,
-    /// Where it came in.
-    pub door: QuestionDoor,
-    /// The specialist that is asked; none where a model is asked by its own name.
-    pub specialist: Option<AskedSpecialist>,
+    /// Where it came in, and who is asked why.
+    pub origin: QuestionOrigin,
 }
 
 /// What a turn can't go on without.
@@ -520,8 +516,8 @@ impl<'a> QuestionToRecord<'a> {
         input: PromptInput<'a>,
     ) -> Result<QuestionToRecord<'a>, RecorderError> {
         let (store, now) = (environment.store, environment.now());
-        let place = input.question.standing;
-        let thread = match place.thread {
+        let standing = input.question.standing;
+        let thread = match standing.thread {
             Some(thread) => thread,
             None => conversation::thread_of(store, resumed)?,
         };
@@ -536,8 +532,11 @@ impl<'a> QuestionToRecord<'a> {
             own: input.clean.own.as_ref(),
             client: input.clean.client.as_ref(),
             declared: input.question.declared,
-            thread,
-            parent: place.parent,
+            place: TurnPlace {
+                thread,
+                parent: standing.parent.of(store, thread)?,
+                intent: standing.intent,
+            },
             room: input.room,
             is_streamed: input.control.is_watched,
             now,
@@ -606,8 +605,7 @@ impl<'a> QuestionToRecord<'a> {
     fn entry(&self) -> TurnEntry {
         let now = (self.environment.stopwatch)();
         TurnEntry {
-            door: self.input.question.door,
-            specialist: self.input.question.specialist,
+            origin: self.input.question.origin,
             compile_ms: now.saturating_sub(self.input.begun),
         }
     }

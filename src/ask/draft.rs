@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::continuity::brought::CleanRequest;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
-use crate::continuity::declared::TurnContext;
+use crate::continuity::declared::{TurnContext, TurnPlace};
 use crate::continuity::prompt::{CompiledPrompt, render};
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::drift::Judgement;
@@ -52,10 +52,8 @@ pub struct DraftInput<'a> {
     pub client: Option<&'a CleanRequest>,
     /// What is declared as its context.
     pub declared: &'a DeclaredContext,
-    /// The thread that it stands in.
-    pub thread: Uuid,
-    /// The turn that it replies to; the newest of its thread where none is named.
-    pub parent: Option<Uuid>,
+    /// Where it stands in its thread.
+    pub place: TurnPlace,
     /// What the model's window leaves for earlier turns, where that is known to be too little.
     pub room: Option<u64>,
     /// Whether the answer is asked for piece by piece, of a model that can do that.
@@ -181,8 +179,7 @@ impl<'a> ReferredQuestion<'a> {
             config: input.context,
             room: input.room,
         };
-        let place = (input.thread, input.parent);
-        let referred = refer(input.store, rules, place, input.declared)?;
+        let referred = refer(input.store, rules, input.place, input.declared)?;
         let counted = count(input.store, input.kernel, &referred.context, input.now)?;
         let counts = Counts {
             room: input.room,

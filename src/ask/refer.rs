@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use crate::continuity::candidate::TurnCandidate;
-use crate::continuity::declared::TurnContext;
+use crate::continuity::declared::{TurnContext, TurnPlace};
 use crate::continuity::gates::{ExclusionReason, gate_turn};
 use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::kernel::Kernel;
@@ -24,7 +24,7 @@ use crate::record::context::event::{
 };
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
-use crate::record::context::turn::Counts;
+use crate::record::context::turn::{Counts, TurnIntent};
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
@@ -41,8 +41,33 @@ use super::stored_text::StoredTexts;
 pub struct ThreadPosition {
     /// The thread; none for that of the conversation ([`super::conversation`]).
     pub thread: Option<Uuid>,
-    /// The turn that it replies to; none for the thread's newest.
-    pub parent: Option<Uuid>,
+    /// What it replies to.
+    pub parent: ParentTurn,
+    /// What it is for.
+    pub intent: TurnIntent,
+}
+
+/// What a turn replies to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParentTurn {
+    /// The newest turn of its thread, if it has one.
+    #[default]
+    Newest,
+    /// This turn.
+    Turn(Uuid),
+    /// Nothing: it begins its thread beside others.
+    Nothing,
+}
+
+impl ParentTurn {
+    /// The turn in a thread.
+    pub fn of(self, store: &ReadStore, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
+        match self {
+            ParentTurn::Newest => store.newest_turn(thread),
+            ParentTurn::Turn(turn) => Ok(Some(turn)),
+            ParentTurn::Nothing => Ok(None),
+        }
+    }
 }
 
 /// What was declared for a question, resolved, with what people are told of it.
@@ -90,11 +115,11 @@ pub struct ReferRules<'a> {
     pub room: Option<u64>,
 }
 
-/// Declares and resolves, for a turn of a thread that replies to `parent`, else to the newest one.
+/// Declares and resolves, for a turn of a thread.
 pub fn refer(
     store: &ReadStore,
     rules: ReferRules<'_>,
-    (thread, parent): (Uuid, Option<Uuid>),
+    place: TurnPlace,
     declared: &DeclaredContext,
 ) -> Result<ResolvedRefs, StoreError> {
     let ReferRules {
@@ -102,16 +127,12 @@ pub fn refer(
         config,
         room,
     } = rules;
-    let parent = match parent {
-        Some(parent) => Some(parent),
-        None => store.newest_turn(thread)?,
-    };
     let rows = ReferredRows::of(store);
     let Declaration {
         ids: labelled,
         unfit,
         unanswered,
-    } = declare(&rows, config, parent, declared)?;
+    } = declare(&rows, config, place.parent, declared)?;
     let (labelled, changed) = on_record(&rows, labelled)?;
     let refs: Vec<DeclaredRef> = labelled
         .iter()
@@ -127,9 +148,9 @@ pub fn refer(
     };
     let context = TurnContext::resolve(
         config,
-        (thread, parent),
+        place,
         &refs,
-        kernel.rules().rings.declared().within(room),
+        kernel.rules().rings.of(place.intent).within(room),
         &record,
     )?;
     let mut found = record.found.into_inner();

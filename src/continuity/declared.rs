@@ -14,45 +14,66 @@ use crate::record::context::spec::{
     AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, ResolvedContext,
     Transformation, context_digest,
 };
-use crate::record::context::turn::CHAT_MESSAGE;
+use crate::record::context::turn::TurnIntent;
 use crate::record::ledger::bundle::NamedHash;
 
 use super::refs::{EmptyRecord, Lookup, RefFault, governed, resolve, sorted};
+
+/// Where a turn stands in its thread, and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnPlace {
+    /// Id of the thread.
+    pub thread: Uuid,
+    /// The turn that it replies to; none where it replies to nothing.
+    pub parent: Option<Uuid>,
+    /// What it is for.
+    pub intent: TurnIntent,
+}
+
+impl TurnPlace {
+    /// Of a question that somebody asks.
+    pub const fn of_message(thread: Uuid, parent: Option<Uuid>) -> TurnPlace {
+        let intent = TurnIntent::ChatMessage;
+        TurnPlace {
+            thread,
+            parent,
+            intent,
+        }
+    }
+}
 
 /// The declared context of one turn, resolved or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnContext {
     config: ContextConfig,
-    thread: Uuid,
-    parent: Option<Uuid>,
+    place: TurnPlace,
     declared: Vec<DeclaredRef>,
     resolved: Result<ResolvedContext, RefFault>,
 }
 
 impl TurnContext {
-    /// Resolves what was declared for a turn of `thread` that replies to `parent`.
+    /// Resolves what was declared for a turn.
     pub fn resolve<L: Lookup>(
         config: &ContextConfig,
-        (thread, parent): (Uuid, Option<Uuid>),
+        place: TurnPlace,
         declared: &[DeclaredRef],
         caps: RingCaps,
         events: &L,
     ) -> Result<Self, L::Error> {
-        let resolved = resolve(declared, &thread.to_string(), config, caps, events)?;
+        let resolved = resolve(declared, &place.thread.to_string(), config, caps, events)?;
         Ok(TurnContext {
             config: config.clone(),
-            thread,
-            parent,
+            place,
             declared: sorted(declared),
             resolved,
         })
     }
 
     /// A turn that refers to nothing.
-    pub fn alone(config: &ContextConfig, thread: Uuid, parent: Option<Uuid>) -> Self {
+    pub fn alone(config: &ContextConfig, place: TurnPlace) -> Self {
         let Ok(context) = Self::resolve(
             config,
-            (thread, parent),
+            place,
             &[],
             RingCaps {
                 items: 0,
@@ -70,12 +91,17 @@ impl TurnContext {
 
     /// Id of the thread that the turn belongs to.
     pub fn thread(&self) -> Uuid {
-        self.thread
+        self.place.thread
     }
 
     /// The turn that it replies to.
     pub fn parent(&self) -> Option<Uuid> {
-        self.parent
+        self.place.parent
+    }
+
+    /// What the turn is for.
+    pub fn intent(&self) -> TurnIntent {
+        self.place.intent
     }
 
     /// As declared, sorted.
@@ -121,15 +147,15 @@ impl TurnContext {
     /// The specification; none when it could not be resolved.
     pub fn spec(&self, turn: Uuid, text: &str) -> Option<ContextSpec> {
         let identity = Identity {
-            parent_turn_id: self.parent.map(|parent| parent.to_string()),
-            thread_id: self.thread.to_string(),
+            parent_turn_id: self.place.parent.map(|parent| parent.to_string()),
+            thread_id: self.place.thread.to_string(),
             turn_id: turn.to_string(),
         };
         let resolved = self.resolved.as_ref().ok()?;
         Some(ContextSpec::new(
             &self.config,
             identity,
-            CHAT_MESSAGE,
+            self.place.intent.name(),
             text,
             resolved,
         ))

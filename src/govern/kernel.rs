@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::canon;
+use crate::record::context::turn::TurnIntent;
 use crate::record::hash::Hash32;
 use crate::record::ledger::prompt::SystemPrompt;
 
@@ -81,6 +82,12 @@ pub struct RingCaps {
 }
 
 impl RingCaps {
+    /// What a turn may be shown that is about many others.
+    pub const LONG: RingCaps = RingCaps {
+        items: 60,
+        tokens: 16384,
+    };
+
     /// The same within so many tokens, where there are no more.
     pub fn within(self, tokens: Option<u64>) -> RingCaps {
         RingCaps {
@@ -103,13 +110,47 @@ pub struct Rings {
     /// Turns that the client declared; as ring 1 where a kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refs: Option<RingCaps>,
+    /// The same of a review in a council; [`RingCaps::LONG`] where a kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<RingCaps>,
+    /// The same of a handoff; [`RingCaps::LONG`] where a kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<RingCaps>,
 }
 
 impl Rings {
-    /// Caps on turns that the client declared.
-    pub fn declared(&self) -> RingCaps {
-        self.refs.unwrap_or(self.ring1)
+    /// Caps on turns that are declared for a turn of some intent.
+    pub fn of(&self, intent: TurnIntent) -> RingCaps {
+        match intent {
+            TurnIntent::ChatMessage => self.refs.unwrap_or(self.ring1),
+            TurnIntent::CouncilReview => self.review.unwrap_or(RingCaps::LONG),
+            TurnIntent::ContextHandoff => self.handoff.unwrap_or(RingCaps::LONG),
+        }
     }
+}
+
+/// What a check of a reply is worth to who answered, in thousandths of a utility.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtilityRules {
+    /// One of level `soft` that failed.
+    pub soft: i32,
+    /// One of level `blocking` that failed.
+    pub blocking: i32,
+    /// One of level `info`, however it ended.
+    pub info: i32,
+    /// Any other that passed.
+    pub passed: i32,
+}
+
+impl UtilityRules {
+    /// Those of a kernel that does not say.
+    pub const SHIPPED: UtilityRules = UtilityRules {
+        soft: -50,
+        blocking: -1000,
+        info: 0,
+        passed: 0,
+    };
 }
 
 /// Observational tools that run by themselves, per tier.
@@ -210,6 +251,9 @@ pub struct Rules {
     pub policy: PolicyRules,
     /// Most items and tokens that each ring may have.
     pub rings: Rings,
+    /// What checks are worth; [`UtilityRules::SHIPPED`] where a kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utility: Option<UtilityRules>,
     /// Observational tools per tier.
     pub tools: Tools,
     /// When they are looked at; a kernel that does not say looks always.

@@ -1,6 +1,7 @@
 //! Ranges and spellings of a kernel's values.
 
-use super::kernel::{KernelError, Rules};
+use super::kernel::{KernelError, Rules, UtilityRules};
+use crate::record::context::turn::TurnIntent;
 
 /// Largest prompt cap a kernel may set, 16 MiB: a prompt is held in memory several times.
 const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
@@ -8,6 +9,26 @@ const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_RING: u64 = 1_000_000;
 /// Largest number of phrases in one list: each is searched for in every reply.
 const MAX_PHRASES: usize = 1000;
+
+impl UtilityRules {
+    fn check(&self) -> Result<(), KernelError> {
+        for (key, value) in [
+            ("utility.soft", self.soft),
+            ("utility.blocking", self.blocking),
+            ("utility.info", self.info),
+            ("utility.passed", self.passed),
+        ] {
+            if !(-1000..=1000).contains(&value) {
+                return Err(KernelError::Value {
+                    key: key.to_owned(),
+                    expected: "-1000 to 1000 thousandths",
+                    actual: value.to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Rules {
     /// Checks ranges and spellings; the message names key, expected and actual.
@@ -32,7 +53,9 @@ impl Rules {
             ("rings.ring0", self.rings.ring0),
             ("rings.ring1", self.rings.ring1),
             ("rings.ring2", self.rings.ring2),
-            ("rings.refs", self.rings.declared()),
+            ("rings.refs", self.rings.of(TurnIntent::ChatMessage)),
+            ("rings.review", self.rings.of(TurnIntent::CouncilReview)),
+            ("rings.handoff", self.rings.of(TurnIntent::ContextHandoff)),
         ] {
             range(
                 &format!("{key}.items"),
@@ -52,6 +75,9 @@ impl Rules {
         names("tools.tier1", &self.tools.tier1)?;
         names("tools.tier2", &self.tools.tier2)?;
         names("tools.tier3", &self.tools.tier3)?;
+        if let Some(utility) = &self.utility {
+            utility.check()?;
+        }
         self.policy.check()?;
         self.check_sight()?;
         self.check_drift()?;

@@ -73,8 +73,8 @@ pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, ta
 pub use recovery::unsigned::refuse as refuse_unsigned;
 pub use sync_policy::{DEFERRED_LINES, DEFERRED_SECONDS, SyncPolicy};
 pub use turn::{
-    BodyTimes, JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt,
-    RecordedRefusal, Refusal, RefusedPrompt, Reply, TurnEntry, TurnIds, Usage,
+    BodyTimes, JudgedReply, Prompt, QuestionOrigin, RecordedAnswer, RecordedFailure,
+    RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply, TurnEntry, TurnIds, Usage,
 };
 
 use batch::queue::BatchQueue;

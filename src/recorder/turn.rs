@@ -25,7 +25,7 @@ use crate::record::ledger::bundle::Fact;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
-use crate::record::ledger::measures::QuestionDoor;
+use crate::record::ledger::measures::{CouncilRound, QuestionDoor};
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::reply::ReplyDoc;
 use crate::record::ledger::specialist::AskedSpecialist;
@@ -38,13 +38,24 @@ use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
 use super::placeholders::StoredReply;
 
-/// How a turn came to the recorder.
+/// Where a question came in, and who is asked why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TurnEntry {
-    /// Where the question came in.
+pub struct QuestionOrigin {
+    /// Where it came in.
     pub door: QuestionDoor,
     /// The specialist that is asked; none where a model is asked by its own name.
     pub specialist: Option<AskedSpecialist>,
+    /// In which round of a council it is asked; none outside of one.
+    pub round: Option<CouncilRound>,
+    /// How often it was asked before, as its answers were blocked; none where it is asked once.
+    pub attempt: Option<u8>,
+}
+
+/// How a turn came to the recorder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnEntry {
+    /// Where its question came in.
+    pub origin: QuestionOrigin,
     /// Milliseconds from the turn's begin until it was handed to the recorder.
     pub compile_ms: u64,
 }

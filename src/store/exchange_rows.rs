@@ -216,7 +216,7 @@ impl ContextRows {
         ExchangeContext {
             thread: row.thread,
             parent: row.parent,
-            intent_type: row.intent_type,
+            intent_type: row.intent.name().to_owned(),
             config_digest: row.config_digest,
             declared: row.declared,
             transformations: row.transformations,

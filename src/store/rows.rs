@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
+use crate::record::context::turn::TurnIntent;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::AuthKeyContent;
@@ -18,7 +19,7 @@ use crate::record::ledger::conversation::{
 use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::record::ledger::measures::{QuestionDoor, TraceSection, TurnMeasures};
+use crate::record::ledger::measures::{CouncilRound, QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
 use crate::record::ledger::specialist::{Rating, RatingVerdict, SpecialistId};
 use crate::record::log::end::LogEnd;
@@ -495,9 +496,14 @@ stored! {
         judge_ms: Option<u64> = "judge_ms",
         specialist: Option<SpecialistId> = "specialist",
         domain_alignment: Option<u16> = "domain_alignment",
+        round: Option<CouncilRound> = "round",
+        attempt: Option<u8> = "attempt",
     }
 }
-words! { QuestionDoor: "a door of questions" of QuestionDoor::ALL, }
+words! {
+    QuestionDoor: "a door of questions" of QuestionDoor::ALL,
+    CouncilRound: "answer or peer_review" of CouncilRound::ALL,
+}
 
 impl MeasureRow {
     /// The key that opens its commitment.
@@ -805,8 +811,8 @@ row! {
         thread: Uuid = "thread_id",
         /// The turn that it replies to.
         parent: Option<Uuid> = "parent_turn_id",
-        /// Type of the intent: always `chat.message`.
-        intent_type: String = "intent_type",
+        /// What the turn is for.
+        intent: TurnIntent = "intent_type",
         /// The configuration that it was resolved with.
         config_digest: Hash32 = "config_digest",
         /// Canonical JSON: a list of ids.

@@ -22,6 +22,7 @@ use crate::record::bitcoin::block::{Anchor, Block, Header};
 use crate::record::canon;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
+use crate::record::context::turn::TurnIntent;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
@@ -539,6 +540,7 @@ words! {
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
     ProjectState: "open or retired" of ProjectState::ALL,
+    TurnIntent: "an intent of a turn" of TurnIntent::ALL,
     RatingVerdict: "good or bad" of RatingVerdict::ALL,
 }
 

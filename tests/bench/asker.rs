@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
-use gently::continuity::declared::TurnContext;
+use gently::continuity::declared::{TurnContext, TurnPlace};
 use gently::continuity::prompt::render;
 use gently::govern::actions::actuation::MAX_ACTS;
 use gently::govern::kernel::Kernel;
@@ -329,7 +329,10 @@ impl House {
             text,
             bundle,
             compiled,
-            context: TurnContext::alone(&self.config, thread_id(session, 0), None),
+            context: TurnContext::alone(
+                &self.config,
+                TurnPlace::of_message(thread_id(session, 0), None),
+            ),
             counts: Counts::default(),
             authority_state: AuthorityState::Ok,
             salt: fresh_salt(),

@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use futures_util::future::join_all;
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
-use gently::continuity::declared::TurnContext;
+use gently::continuity::declared::{TurnContext, TurnPlace};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
 use gently::govern::sanitize::{Placeholders, redact};
@@ -128,7 +128,10 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             text,
             bundle,
             compiled,
-            context: TurnContext::alone(&config, thread_id(session.id, 0), None),
+            context: TurnContext::alone(
+                &config,
+                TurnPlace::of_message(thread_id(session.id, 0), None),
+            ),
             counts: Counts::default(),
             params,
             authority_state,

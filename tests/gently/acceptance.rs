@@ -21,8 +21,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::Bundle;
 use gently::record::ledger::bundle_text::brief_text;
 use gently::record::ledger::commitment::Salt;
-use gently::record::ledger::measures::QuestionDoor;
-use gently::recorder::{Recorder, unwatched};
+use gently::recorder::{QuestionOrigin, Recorder, unwatched};
 use gently::session::TurnEnvironment;
 use gently::store::Store;
 use serde_json::Value;
@@ -242,8 +241,7 @@ async fn silent_turn(person: &Person) {
         declared: &DeclaredContext::default(),
         standing: ThreadPosition::default(),
         client: None,
-        door: QuestionDoor::default(),
-        specialist: None,
+        origin: QuestionOrigin::default(),
     };
     let asked = ask(
         &house,

@@ -16,9 +16,8 @@ use gently::models::Model;
 use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::commitment::Salt;
-use gently::record::ledger::measures::QuestionDoor;
 use gently::record::time::Seconds;
-use gently::recorder::{Recorder, unwatched};
+use gently::recorder::{QuestionOrigin, Recorder, unwatched};
 use gently::session::TurnEnvironment;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
@@ -258,8 +257,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
             client: None,
-            door: QuestionDoor::default(),
-            specialist: None,
+            origin: QuestionOrigin::default(),
         };
         let asked = ask(
             &house,

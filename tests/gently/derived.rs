@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gently::continuity::declared::TurnContext;
+use gently::continuity::declared::{TurnContext, TurnPlace};
 use gently::govern::sanitize::{Placeholders, redact};
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
@@ -187,7 +187,7 @@ impl<'a> Actor<'a> {
         let (thread, now) = (self.thread(), self.tick());
         let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
         let parent = self.rig.store().newest_turn(thread).unwrap();
-        let context = TurnContext::alone(&config, thread, parent);
+        let context = TurnContext::alone(&config, TurnPlace::of_message(thread, parent));
         let text = format!("what of {}?", self.dice.below(1000));
         let store = self.rig.store();
         let numbers = store.placeholders(self.session.uuid).unwrap();

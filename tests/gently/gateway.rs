@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::process::Command;
 
-use gently::continuity::declared::TurnContext;
+use gently::continuity::declared::{TurnContext, TurnPlace};
 use gently::continuity::refs::{Lookup, NamedRecord};
 use gently::govern::kernel::Kernel;
 use gently::govern::kernel::RingCaps;
@@ -257,7 +257,7 @@ fn draw(dice: &mut Dice) -> Drawn {
         .collect();
     let mut ours = json!({"config": config.digest(), "events": digests});
     let refs: Vec<DeclaredRef> = declared.into_iter().map(DeclaredRef::event).collect();
-    let place = (
+    let place = TurnPlace::of_message(
         threads[0].parse().unwrap(),
         parent.map(|parent| parent.parse().unwrap()),
     );

@@ -12,7 +12,7 @@ use std::process::Command;
 use gently::audit::{DatabaseAudit, WithDatabase};
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
-use gently::continuity::declared::TurnContext;
+use gently::continuity::declared::{TurnContext, TurnPlace};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::Kernel;
 use gently::govern::sanitize::{Placeholders, redact};
@@ -404,8 +404,7 @@ fn salt(text: &str) -> Salt {
 pub fn alone(session: &SessionRow) -> TurnContext {
     TurnContext::alone(
         &ContextConfig::parse(GENESIS_CONTEXT).unwrap(),
-        thread_id(session.id, 0),
-        None,
+        TurnPlace::of_message(thread_id(session.id, 0), None),
     )
 }
 

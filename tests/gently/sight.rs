@@ -13,7 +13,7 @@ use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::bundle::{Moment, SightEntry};
 use gently::record::ledger::commitment::Salt;
-use gently::record::ledger::measures::QuestionDoor;
+use gently::recorder::QuestionOrigin;
 use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 
@@ -273,8 +273,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
             client: None,
-            door: QuestionDoor::default(),
-            specialist: None,
+            origin: QuestionOrigin::default(),
         };
         let asked = wait(ask(
             &house,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use gently::anchor::agree::AgreementPolicy;
 use gently::ask::recall::{DeclaredContext, Reference};
-use gently::ask::refer::ThreadPosition;
+use gently::ask::refer::{ParentTurn, ThreadPosition};
 use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
 use gently::audit::replay::{AssertionOutcome, Replay as Replayed};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
@@ -32,8 +32,9 @@ use gently::record::context::spec::AdmittedFor;
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::{NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
-use gently::record::ledger::measures::QuestionDoor;
-use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
+use gently::recorder::{
+    ArtifactField, ArtifactId, NewArtifact, QuestionOrigin, Refusal, always, thread_id,
+};
 use gently::session::{TurnEnvironment, set_kernel};
 use uuid::Uuid;
 
@@ -354,7 +355,11 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         };
         let standing = ThreadPosition {
             thread: None,
-            parent: asking.parent.map(|turn| turns[turn]),
+            parent: match asking.parent {
+                Some(turn) => ParentTurn::Turn(turns[turn]),
+                None => ParentTurn::Newest,
+            },
+            ..ThreadPosition::default()
         };
         let question = Question {
             text: &asking.text,
@@ -362,8 +367,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             declared: &declared,
             standing,
             client: None,
-            door: QuestionDoor::default(),
-            specialist: None,
+            origin: QuestionOrigin::default(),
         };
         let asked = wait(ask(
             &house,

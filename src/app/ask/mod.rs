@@ -36,7 +36,7 @@ use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::receipt::Receipt;
 use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::AskedSpecialist;
-use crate::recorder::TurnIds;
+use crate::recorder::{QuestionOrigin, TurnIds};
 use crate::session::{self, TurnEnvironment};
 use crate::store::ReadStore;
 
@@ -550,11 +550,14 @@ impl AskSetup<'_> {
             declared: &self.declared,
             standing: self.position,
             client: self.client.as_ref(),
-            door: self.door,
-            specialist: self.specialist.as_ref().map(|chosen| AskedSpecialist {
-                id: chosen.id,
-                alignment: chosen.alignment,
-            }),
+            origin: QuestionOrigin {
+                door: self.door,
+                specialist: self.specialist.as_ref().map(|chosen| AskedSpecialist {
+                    id: chosen.id,
+                    alignment: chosen.alignment,
+                }),
+                ..QuestionOrigin::default()
+            },
         };
         let observations = self.observations;
         let gather = move || observations;

@@ -2,7 +2,7 @@
 
 use crate::app::sentence::RequestField;
 use crate::ask::recall::{DeclaredContext, Reference};
-use crate::ask::refer::ThreadPosition;
+use crate::ask::refer::{ParentTurn, ThreadPosition};
 use crate::config::Config;
 use crate::record::context::config::{ContextRules, EmptyRefs};
 use crate::record::ledger::conversation::{ConversationRow, ConversationState};
@@ -192,7 +192,10 @@ impl ThreadRequest {
             reason,
         };
         match (thread, of) {
-            (thread, None) => Ok(ThreadPosition { thread, parent }),
+            (thread, None) => Ok(ThreadPosition {
+                thread,
+                ..ThreadPosition::default()
+            }),
             (_, Some(None)) => {
                 let why = "that exchange has no thread here, as it is from before there were threads or was taken over \
                            from a ledger alone: quote it instead";
@@ -211,7 +214,8 @@ impl ThreadRequest {
             }
             (_, Some(Some(turn))) => Ok(ThreadPosition {
                 thread: Some(turn.thread),
-                parent,
+                parent: ParentTurn::Turn(turn.turn),
+                ..ThreadPosition::default()
             }),
         }
     }

@@ -11,6 +11,7 @@ use crate::ask::refer::ResolvedRefs;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;
 use crate::continuity::compile::{CompileFault, ContextBundle};
+use crate::continuity::declared::TurnPlace;
 use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::home::Home;
@@ -361,8 +362,11 @@ pub async fn preview(
         own: own.as_ref(),
         client: None,
         declared: &declared,
-        thread,
-        parent: position.parent,
+        place: TurnPlace {
+            thread,
+            parent: position.parent.of(&store, thread)?,
+            intent: position.intent,
+        },
         room: None,
         is_streamed: false,
         now,

@@ -271,12 +271,16 @@ impl TrialHistory<'_, '_> {
             kernel: self.other.hash(),
             judge,
         };
-        let place = (context.row.thread, context.row.parent);
+        let place = context.place();
         let resolved = TurnContext::resolve(
             config,
             place,
             &declared,
-            self.other.rules().rings.declared().within(counts.room),
+            self.other
+                .rules()
+                .rings
+                .of(place.intent)
+                .within(counts.room),
             &source,
         )?;
         replay.gone.replace(None);

@@ -16,7 +16,7 @@ use crate::record::context::event::{EventKind, ThreadEvent};
 use crate::record::context::spec::{
     AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
 };
-use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
+use crate::record::context::turn::{Counts, TurnIntent, prompt_digest};
 use crate::record::exchange::{ExchangeContext, ExchangeOutcome};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
@@ -303,8 +303,8 @@ impl ReplayTurn<'_> {
         ];
         let kind = same(
             "intent_type",
-            Some(self.context.row.intent_type.as_str()),
-            Some(CHAT_MESSAGE),
+            Some(self.context.row.intent.name()),
+            self.intent().map(TurnIntent::name),
         );
         let Some(text) = self.text else {
             let rest = [Assertion::SameDecision, Assertion::SamePrompt];
@@ -330,6 +330,17 @@ impl ReplayTurn<'_> {
         Ok(outcomes)
     }
 
+    /// What the turn has to be for: it follows from where it came in, and that was measured with its
+    /// outcome. A prompt without one says so itself.
+    fn intent(&self) -> Option<TurnIntent> {
+        let (row, measures) = (self.rows.exchange, &self.rows.measures);
+        match (&row.outcome, measures) {
+            (_, Some(row)) => Some(row.measures.door.intent()),
+            (Some(_), None) => Some(TurnIntent::ChatMessage),
+            (None, None) => Some(self.context.row.intent),
+        }
+    }
+
     /// Resolves what is declared again, under a kernel's caps.
     fn resolved(
         &self,
@@ -348,14 +359,14 @@ impl ReplayTurn<'_> {
             kernel: kernel.hash(),
             judge,
         };
-        let place = (self.context.row.thread, self.context.row.parent);
+        let place = self.context.place();
         // Counts that can't be read are a finding of their own.
         let room = self.context.counts().ok().and_then(|counts| counts.room);
         TurnContext::resolve(
             self.config,
             place,
             &declared,
-            kernel.rules().rings.declared().within(room),
+            kernel.rules().rings.of(place.intent).within(room),
             &source,
         )
     }

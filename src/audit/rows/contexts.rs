@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use crate::continuity::declared::TurnPlace;
 use crate::continuity::gates::ExclusionReason;
 use crate::continuity::refs::CODES;
 use crate::record::canon;
@@ -79,6 +80,15 @@ impl ContextRows {
             ))
         })?;
         ContextConfig::parse(&text).map_err(wrong)
+    }
+
+    /// Where it stands in its thread, and what it is for.
+    pub fn place(&self) -> TurnPlace {
+        TurnPlace {
+            thread: self.row.thread,
+            parent: self.row.parent,
+            intent: self.row.intent,
+        }
     }
 
     /// Ids as they were declared.
@@ -171,7 +181,7 @@ impl ContextRows {
             turn_id: self.row.turn.to_string(),
         };
         Ok(Documents {
-            spec: ContextSpec::new(config, identity, &self.row.intent_type, text, resolved),
+            spec: ContextSpec::new(config, identity, self.row.intent.name(), text, resolved),
             hashed: AssembledContext::new(text, resolved, ContextForm::Hashed),
             sent: AssembledContext::new(text, resolved, ContextForm::Sent),
         })

@@ -317,8 +317,8 @@ fn warn(asked: &AskResult) {
 /// and how that ends.
 fn carried(asked: &AskResult, door: QuestionDoor) {
     let close = match door {
-        QuestionDoor::Ask => format!("{} drift", program()),
         QuestionDoor::Chat => "/drift".to_owned(),
+        _ => format!("{} drift", program()),
     };
     for CarriedWarning { id, sentence } in asked.carried.iter().filter(|_| asked.over_a_wire) {
         say(&format!(

@@ -15,8 +15,35 @@ use super::event::EventKind;
 use super::json::{self, JsonFault};
 use super::spec::{AdmittedFor, Transformation};
 
-/// `intent_type` of a question.
-pub const CHAT_MESSAGE: &str = "chat.message";
+/// What a turn is for (`intent_type`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TurnIntent {
+    /// Somebody asks.
+    #[default]
+    ChatMessage,
+    /// A specialist looks at what another one answered.
+    CouncilReview,
+    /// A conversation is summed up for whoever goes on in it.
+    ContextHandoff,
+}
+
+impl TurnIntent {
+    /// All that there are.
+    pub const ALL: [TurnIntent; 3] = [
+        TurnIntent::ChatMessage,
+        TurnIntent::CouncilReview,
+        TurnIntent::ContextHandoff,
+    ];
+
+    /// The spelling in documents: `chat.message`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TurnIntent::ChatMessage => "chat.message",
+            TurnIntent::CouncilReview => "council.review",
+            TurnIntent::ContextHandoff => "context.handoff",
+        }
+    }
+}
 
 /// What policy counted: INTENTs on record at one moment, and nothing that a model said.
 ///

@@ -114,12 +114,14 @@ fn measured(
     let is_in_conflict = !conflicts
         .map_err(|e| record_error(e.to_string()))?
         .is_empty();
+    let origin = steps.entry.origin;
     let measures = TurnMeasures {
         compile_ms: steps.entry.compile_ms,
         depth: transaction
             .tx
             .depth_after(context.and_then(|context| context.parent))?,
-        door: steps.entry.door,
+        attempt: origin.attempt,
+        door: origin.door,
         first_byte_ms: steps.body.map(|body| body.first_byte_ms),
         is_in_conflict,
         judge_ms: steps.judge_ms,
@@ -127,8 +129,9 @@ fn measured(
         program: PROGRAM.to_owned(),
         same_pairs: steps.sources.same_pairs,
         sources: steps.sources.sources,
-        domain_alignment: steps.entry.specialist.map(|asked| asked.alignment),
-        specialist: steps.entry.specialist.map(|asked| asked.id),
+        domain_alignment: origin.specialist.map(|asked| asked.alignment),
+        round: origin.round,
+        specialist: origin.specialist.map(|asked| asked.id),
     };
     let prompt_line = transaction.tx.line_hash(row.prompt_line)?;
     let turn = row.ended_turn(

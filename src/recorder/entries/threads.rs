@@ -12,7 +12,7 @@ use crate::record::context::event::{
 };
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::ResolvedContext;
-use crate::record::context::turn::{CHAT_MESSAGE, Counts};
+use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::Salt;
@@ -132,7 +132,7 @@ impl QuestionContext<'_> {
             turn: self.row.exchange_id,
             thread: self.thread(),
             parent: context.parent(),
-            intent_type: CHAT_MESSAGE.to_owned(),
+            intent: context.intent(),
             config_digest: context.config().digest().0,
             declared: canon::print(&declared.collect::<Vec<_>>()).map_err(print_error)?,
             transformations: canon::print(&context.transformations()).map_err(print_error)?,

@@ -15,7 +15,7 @@ struct EvidenceTable {
     /// Columns that never change.
     fixed: &'static str,
     /// Columns that never change and that a later migration adds, with its number.
-    added: Option<(usize, &'static str)>,
+    added: &'static [(usize, &'static str)],
     /// Columns that get their values once, together with `outcome`.
     once: &'static str,
     /// What is derived from a text: erasing the text makes it null, and nothing else changes it.
@@ -37,7 +37,7 @@ const UNCHANGING: EvidenceTable = EvidenceTable {
     made_by: 1,
     row: "",
     fixed: "",
-    added: None,
+    added: &[],
     once: "",
     digests: "",
     free: "",
@@ -124,7 +124,7 @@ const EVIDENCE: &[EvidenceTable] = &[
         row: "what was measured of an exchange",
         fixed: "line exchange_id program door depth sources same_pairs is_in_conflict compile_ms \
             first_byte_ms model_ms judge_ms trace_mapping trace_commitment trace_key",
-        added: Some((5, "specialist domain_alignment")),
+        added: &[(5, "specialist domain_alignment"), (6, "round attempt")],
         ..UNCHANGING
     },
     EvidenceTable {
@@ -184,9 +184,15 @@ impl EvidenceTable {
     /// The trigger of the columns that a migration adds, if it adds any.
     fn added_trigger(&self, added_by: usize) -> Option<String> {
         let EvidenceTable { table, row, .. } = self;
-        let (_, columns) = self.added.filter(|(number, _)| *number == added_by)?;
+        let is_of = |(number, _): &&(usize, &str)| *number == added_by;
+        let at = self.added.iter().position(|added| is_of(&added))?;
+        let (number, columns) = self.added.get(at)?;
+        let again = match at {
+            0 => String::new(),
+            _ => format!("_{number}"),
+        };
         Some(trigger(
-            &format!("{table}_added_is_final"),
+            &format!("{table}_added_is_final{again}"),
             &format!("UPDATE OF {} ON {table}", listed(columns)),
             &format!("{row} is evidence and never changes"),
         ))
@@ -264,8 +270,9 @@ mod tests {
             let table = evidence.table;
             let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"));
             let (fixed, once) = (evidence.fixed, evidence.once);
-            let added = evidence.added.map_or("", |(_, columns)| columns);
-            let parts = [fixed, added, once, evidence.digests, evidence.free].join(" ");
+            let added: Vec<&str> = evidence.added.iter().map(|(_, columns)| *columns).collect();
+            let added = added.join(" ");
+            let parts = [fixed, &added, once, evidence.digests, evidence.free].join(" ");
             let listed: Vec<String> = parts.split_whitespace().map(str::to_owned).collect();
             assert_eq!(
                 listed.len(),
@@ -284,10 +291,7 @@ mod tests {
         }
         let all = names("SELECT name FROM sqlite_schema WHERE type = 'trigger'");
         assert_eq!(all, known, "triggers keep evidence, and nothing else");
-        let added = EVIDENCE
-            .iter()
-            .filter(|table| table.added.is_some())
-            .count();
+        let added = EVIDENCE.iter().flat_map(|table| table.added).count();
         assert_eq!(all.len(), EVIDENCE.len() * 2 + 1 + 4 + added);
     }
 }

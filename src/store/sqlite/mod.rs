@@ -57,6 +57,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V5__corrections",
         include_str!("../../../migrations/sqlite/0005_corrections.sql"),
     ),
+    (
+        "V6__councils",
+        include_str!("../../../migrations/sqlite/0006_councils.sql"),
+    ),
 ];
 
 /// A connection to the file.

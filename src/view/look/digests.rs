@@ -125,7 +125,7 @@ impl TurnDigestsView {
             thread_id: row.thread,
             turn_id: row.turn,
             parent_turn_id: row.parent,
-            intent_type: row.intent_type.clone(),
+            intent_type: row.intent.name().to_owned(),
             declared: digests
                 .declared
                 .iter()

@@ -73,8 +73,8 @@ pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
 /// `the question 81bb5b35/16 is not shown again, with x.conf behind it; attach it again: -f x.conf`
 fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let (flag, between) = match door {
-        QuestionDoor::Ask => ("-f", " "),
         QuestionDoor::Chat => ("/file", " and "),
+        _ => ("-f", " "),
     };
     let names = one.files.iter().map(|name| quiet(name));
     let names: Vec<String> = names.collect();
