@@ -12,7 +12,7 @@ use crate::record::exchange::{ABANDONED, ExchangeEnd, ExchangeOutcome};
 use crate::record::hash::Hash32;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::exchange::ArtifactEntry;
-use crate::record::ledger::measures::TurnMeasures;
+use crate::record::ledger::measures::{CouncilRound, TurnMeasures};
 use crate::record::time::Seconds;
 
 /// How the reason of a turn begins of which nothing could be compiled.
@@ -116,6 +116,10 @@ impl EndedTurn {
                 .as_ref()
                 .and_then(|measures| measures.domain_alignment)
                 .ok_or(Absence::NoSpecialist),
+            is_review: self
+                .measures
+                .as_ref()
+                .is_some_and(|measures| measures.round == Some(CouncilRound::PeerReview)),
             model: self.model.clone(),
             end,
             authority: self.authority,

@@ -43,6 +43,8 @@ pub struct TraceFacts {
     pub depth: Known<u64>,
     /// How much of the question is of the asked specialist's domains, in thousandths.
     pub domain_alignment: Known<u16>,
+    /// Whether it is a review of what another turn of the same council answered.
+    pub is_review: bool,
     /// Which model was asked.
     pub model: String,
     /// How it ended.

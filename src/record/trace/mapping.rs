@@ -117,6 +117,7 @@ impl TraceMapping {
             TraceMapping::First => {
                 let mut facts = facts.clone();
                 facts.domain_alignment = Err(Absence::NoSpecialist);
+                facts.is_review = false;
                 build(&facts, request)?
             }
             TraceMapping::Second => build(facts, request)?,
@@ -240,7 +241,7 @@ fn value_of(
         F::FragilityFlag => facts.sources.and_then(|sources| flag(sources.is_fragile())),
         F::SourcesIdentified => shown_list(&facts.source_kinds).and_then(names),
         F::SelectedAction => text(facts.end.action()),
-        F::IsRecursive => flag(false),
+        F::IsRecursive => flag(facts.is_review),
         F::ActionRationale => text(facts.rationale()),
         F::AspdmaPrompt => shown(&facts.texts.compiled_prompt).and_then(text),
         F::ConsciencePassed => facts.conscience_passed(),

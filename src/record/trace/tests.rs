@@ -66,6 +66,7 @@ pub(super) fn facts() -> TraceFacts {
         prompt_number: 42,
         depth: Ok(2),
         domain_alignment: Err(Absence::NoSpecialist),
+        is_review: false,
         model: "small-1b".to_owned(),
         end: TraceEnd::Answered,
         authority: AuthorityState::Ok,
@@ -678,6 +679,17 @@ fn a_commitment_is_to_the_signed_bytes_of_the_generic_trace() {
     assert!(told.contains("\"domain_alignment\":0.667"), "{told}");
     assert_eq!(
         bytes(TraceMapping::First, &asked),
+        bytes(TraceMapping::First, &facts())
+    );
+    // So does a review, which is about another turn.
+    let review = TraceFacts {
+        is_review: true,
+        ..asked.clone()
+    };
+    let told = String::from_utf8(bytes(TraceMapping::Second, &review)).unwrap();
+    assert!(told.contains("\"is_recursive\":true"), "{told}");
+    assert_eq!(
+        bytes(TraceMapping::First, &review),
         bytes(TraceMapping::First, &facts())
     );
 }
