@@ -505,7 +505,9 @@ async fn record(
 /// Facts and the like that were kept out, as they are not what was recorded.
 fn changed_items(bundle: &ContextBundle) -> Vec<String> {
     let kept = bundle.exclusions().iter();
-    let kept = kept.filter(|kept| kept.reason == CHANGED && kept.artifact.contains(':'));
+    // Changed turns are named by themselves.
+    let is_item = |id: &str| id.contains(':') && !id.starts_with("turn:");
+    let kept = kept.filter(|kept| kept.reason == CHANGED && is_item(&kept.artifact));
     kept.map(|kept| kept.artifact.clone()).collect()
 }
 

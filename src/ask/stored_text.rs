@@ -4,6 +4,8 @@
 //! The database alone holds texts, and who can write it can change them. Their commitments stand in
 //! the log.
 
+use std::cell::OnceCell;
+
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::has_placeholder;
 use crate::govern::stored_kernel::StoredKernel;
@@ -13,7 +15,7 @@ use crate::record::exchange::Exchange;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::Record;
-use crate::record::ledger::item::{Item, ItemArtifact, content};
+use crate::record::ledger::item::{CONFLICT_RESOLVED, Item, ItemKind, Items, content, items_of};
 use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::{Event, Line};
 use crate::store::{
@@ -24,6 +26,7 @@ use crate::store::{
 pub struct StoredTexts<'a> {
     store: &'a ReadStore,
     scheme: Scheme,
+    resolutions: OnceCell<Vec<ArtifactRow>>,
 }
 
 /// That items are not what was recorded.
@@ -45,7 +48,11 @@ impl<'a> StoredTexts<'a> {
             actual: e.to_string(),
         })?;
         let scheme = genesis.commitments;
-        Ok(StoredTexts { store, scheme })
+        Ok(StoredTexts {
+            store,
+            scheme,
+            resolutions: OnceCell::new(),
+        })
     }
 
     /// Whether a question's text opens its commitment, and that is the one of its line; and whether
@@ -83,8 +90,9 @@ impl<'a> StoredTexts<'a> {
             || (has_placeholder(text) && self.has_its_document(exchange, salt)?))
     }
 
-    /// Whether the document of an artifact opens its commitment, and that is the one of its line. What
-    /// is erased, or was never kept, says nothing that could be wrong.
+    /// Whether the document of an artifact opens its commitment, and that is the one of its line, which
+    /// stands between its neighbours. What is erased, or was never kept, says nothing that could be
+    /// wrong; what is erased and here again does not hold.
     pub fn holds_artifact(&self, row: &ArtifactRow) -> Result<bool, StoreError> {
         let Some(document) = &row.document else {
             return Ok(true);
@@ -93,50 +101,75 @@ impl<'a> StoredTexts<'a> {
             return Ok(false);
         };
         let opened = commit(self.scheme, salt, Role::Artifact, document.as_bytes());
-        if opened != row.commitment {
+        if opened != row.commitment || self.store.is_erased(&row.id, row.line)? {
             return Ok(false);
         }
-        let line = self
-            .store
-            .lines(row.line, row.line.saturating_add(1))?
-            .pop();
-        let line = line.and_then(|line| Line::parse(line.as_bytes()).ok());
         let named = Event::Artifact {
             kind: row.kind.clone(),
             id: row.id.clone(),
             hash: row.commitment,
         };
+        let line = self.line_in_place(row.line)?;
         Ok(line.is_some_and(|line| line.event == named))
     }
 
-    /// Whether an item is what the artifacts of its id say of it: its text, all that it is told by, and
-    /// that nothing took it out of force.
+    /// A line of the log, if its HASH follows from the line before, and that of the next from it.
+    fn line_in_place(&self, number: u64) -> Result<Option<Line>, StoreError> {
+        let from = number.saturating_sub(1);
+        let read = |text: &String| Line::parse(text.as_bytes()).ok();
+        let lines = self.store.lines(from, number.saturating_add(2))?;
+        let mut lines = lines.iter().map(read);
+        let before = match number {
+            0 => Some(Hash32::GENESIS),
+            _ => lines.next().flatten().map(|line| line.hash),
+        };
+        let (line, next) = (lines.next().flatten(), lines.next());
+        let Some((line, before)) = line.zip(before) else {
+            return Ok(None);
+        };
+        let goes_on = match next {
+            None => true,
+            Some(next) => next.is_some_and(|next| next.follows(line.hash)),
+        };
+        Ok((goes_on && line.follows(before)).then_some(line))
+    }
+
+    /// Whether an item is what artifacts say of it: its text, all that it is told by, and its state.
     pub fn holds_item(&self, item: &Item) -> Result<bool, StoreError> {
-        let mut is_made = false;
-        for row in self.store.artifacts(ArtifactFilter::Id(&item.id))? {
+        let mut about = self.store.artifacts(ArtifactFilter::Id(&item.id))?;
+        for row in self.resolutions()? {
+            let content = content(row.document.as_deref());
+            if items_of(&row.kind, &row.id, content.as_ref()).contains(&item.id) {
+                about.push(row.clone());
+            }
+        }
+        if item.kind == ItemKind::Intent {
+            about.extend(
+                self.store
+                    .next_artifact(ItemKind::Intent.name(), item.line)?,
+            );
+        }
+        about.sort_by_key(|row| row.line);
+        let mut items = Items::default();
+        for row in about {
             if !self.holds_artifact(&row)? {
                 return Ok(false);
             }
-            if row.line == item.line && row.kind == item.kind.name() {
-                let content = content(row.document.as_deref());
-                let origin = ItemArtifact {
-                    line: row.line,
-                    kind: item.kind,
-                    id: &item.id,
-                };
-                let made = Item::made(origin, content.as_ref(), row.commitment);
-                let (state, state_line) = (item.state, item.state_line);
-                is_made = Item {
-                    state,
-                    state_line,
-                    ..made
-                } == *item;
-            }
-            if row.kind == item.kind.ended() && item.state.is_open() {
-                return Ok(false);
-            }
+            let document = row.document.as_deref();
+            items.take(row.line, &row.kind, &row.id, document, row.commitment);
         }
-        Ok(is_made)
+        Ok(items.into_map().get(&item.id) == Some(item))
+    }
+
+    /// What people said of conflicts; read once.
+    fn resolutions(&self) -> Result<&[ArtifactRow], StoreError> {
+        if let Some(known) = self.resolutions.get() {
+            return Ok(known);
+        }
+        let read = self
+            .store
+            .artifacts(ArtifactFilter::Kind(CONFLICT_RESOLVED))?;
+        Ok(self.resolutions.get_or_init(|| read))
     }
 
     /// Whether a line of the log has this hash.

@@ -38,8 +38,13 @@ pub(super) fn choose(
         chosen.declared.extend(turn.prior());
     }
     let kept = recalled.kept.iter();
+    // An item's id has its kind in it.
+    let named = |id: &String| match id.contains(':') {
+        true => id.clone(),
+        false => format!("{TURN}:{id}"),
+    };
     chosen.exclusions.extend(kept.map(|(id, rule)| Exclusion {
-        artifact: format!("{TURN}:{id}"),
+        artifact: named(id),
         reason: rule.clone(),
     }));
     let mut put: Vec<TurnPlacement<'_>> = Vec::new();

@@ -57,7 +57,7 @@ pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
 pub use entries::erase::{Erasure, ErasureReach, ErasureResult, tombstone_of};
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
-pub use entries::sessions::{SessionClose, SessionTerms, resumable};
+pub use entries::sessions::{SessionClose, SessionTerms, refuse_session, resumable};
 pub use entries::settings::SettingsInForce;
 pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;

@@ -71,6 +71,12 @@ impl ReadStore {
         self.row("WHERE kind = ?1 ORDER BY line DESC LIMIT 1", values![kind])
     }
 
+    /// The first artifact of a kind behind a line.
+    pub fn next_artifact(&self, kind: &str, line: u64) -> Result<Option<ArtifactRow>, StoreError> {
+        let rest = "WHERE kind = ?1 AND line > ?2 ORDER BY line LIMIT 1";
+        self.row(rest, values![kind, line])
+    }
+
     /// The artifact of a line.
     pub fn artifact_of_line(&self, line: u64) -> Result<Option<ArtifactRow>, StoreError> {
         self.row("WHERE line = ?1", values![line])
@@ -88,6 +94,12 @@ impl ReadStore {
     pub fn tombstone_of(&self, id: &str) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT min(line) FROM tombstone_id WHERE id = ?1";
         self.sole("look for a tombstone", sql, values![id])
+    }
+
+    /// Whether a tombstone behind a line names an exchange or an artifact.
+    pub fn is_erased(&self, id: &str, line: u64) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM tombstone_id WHERE id = ?1 AND line > ?2)";
+        self.sole("look for a later tombstone", sql, values![id, line])
     }
 
     /// Calls `each` for every id that a tombstone names, with the tombstone's line, in their order.

@@ -23,6 +23,7 @@ mod driver;
 mod erase;
 mod exchange_rows;
 mod exchanges;
+mod head_check;
 mod ledger;
 mod open;
 mod orphans;
@@ -47,6 +48,7 @@ pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
+pub use head_check::ColumnFault;
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use rows::{

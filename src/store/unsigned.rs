@@ -5,13 +5,15 @@
 //! the next writer. Any other was put there by somebody who can write the file and can't sign.
 
 use crate::record::hash::Hash32;
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::{Event, Line};
 use crate::record::tree::{Frontier, SignedNote, parse_note};
 
 use super::{LedgerHead, ReadStore, StoreError};
 
-/// How many of them are named.
-const NAMED: u64 = 10;
+/// How many of them are named, and how many of those on one line of a screen.
+const NAMED: u64 = 1000;
+const LISTED: usize = 10;
 
 /// Lines that nobody signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub struct UnsignedLines {
     pub from: u64,
     /// The number of the last.
     pub to: u64,
-    /// The first of them: `line 9 (artifact, 2026-02-08T12:34:56Z)`.
+    /// The first thousand of them: `line 9 (artifact correction correction-7, 2026-02-08T12:34:56Z)`.
     pub named: Vec<String>,
 }
 
@@ -32,12 +34,21 @@ impl UnsignedLines {
 
     /// The first of them by number, kind and time, and how many there are beside those.
     pub fn list(&self) -> String {
-        let named = u64::try_from(self.named.len()).unwrap_or(u64::MAX);
-        let more = match self.count().saturating_sub(named) {
+        let listed = self.named.get(..LISTED).unwrap_or(&self.named);
+        let shown = u64::try_from(listed.len()).unwrap_or(u64::MAX);
+        let more = match self.count().saturating_sub(shown) {
             0 => String::new(),
-            more => format!(" and {more} more"),
+            more => format!(" and {more} more (--json names them)"),
         };
-        format!("{}{more}", self.named.join(", "))
+        format!("{}{more}", listed.join(", "))
+    }
+}
+
+/// What a line tells of, in a word or two: of an artifact its kind and its name.
+fn called(event: &Event) -> String {
+    match event {
+        Event::Artifact { kind, id, .. } => format!("artifact {kind} {}", short_name(id)),
+        other => other.name().to_owned(),
     }
 }
 
@@ -56,7 +67,7 @@ impl ReadStore {
             return Ok(None);
         };
         let covered = self.lines_under(head, text, before)?;
-        match only_recovered(&self.lines(covered, head.lines)?) {
+        match self.are_recovered(covered, &self.lines(covered, head.lines)?)? {
             true => Ok(None),
             false => Ok(self.lines_behind(covered, head)?),
         }
@@ -87,7 +98,7 @@ impl ReadStore {
         let from = covered.saturating_add(1);
         let named = self.lines(covered, head.lines.min(covered.saturating_add(NAMED)))?;
         let name = |(number, text): (u64, &String)| match Line::parse(text.as_bytes()) {
-            Ok(line) => format!("line {number} ({}, {})", line.event.name(), line.time),
+            Ok(line) => format!("line {number} ({}, {})", called(&line.event), line.time),
             Err(_) => format!("line {number} (which is none)"),
         };
         let unsigned = UnsignedLines {
@@ -113,11 +124,4 @@ impl ReadStore {
         lines.iter().for_each(|line| tree.push(line.as_bytes()));
         Ok(Some(tree.root()))
     }
-}
-
-/// Whether these are lines that a rebuild leaves unsigned.
-fn only_recovered(lines: &[String]) -> bool {
-    lines.iter().all(|text| {
-        Line::parse(text.as_bytes()).is_ok_and(|line| matches!(line.event, Event::Recover { .. }))
-    })
 }

@@ -45,8 +45,8 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     assert_eq!(
         told,
         [
-            "action-1 on record, awaiting approval, done by nobody: Please restart nginx",
-            "action-2 on record, awaiting approval, done by nobody: delete /etc/nginx/old.conf",
+            "action-1 is on record, and gently does none of it: Please restart nginx",
+            "action-2 is on record, and gently does none of it: delete /etc/nginx/old.conf",
         ]
     );
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();

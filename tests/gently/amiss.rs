@@ -9,14 +9,16 @@ use gently::keys::SigningKey;
 use gently::record::hash::Hash32;
 use gently::record::log::entry::{Event, Line};
 use gently::record::signature::PublicKey;
+use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, note};
-use gently::store::Store;
+use gently::store::{LedgerHead, Store};
 use rusqlite::Connection;
 
 use crate::concurrency::limited;
 use crate::model_server::Behaviour;
 use crate::opening::served;
 use crate::person::{Person, Ran, ran};
+use crate::pty::Typist;
 use crate::tamper_rows::{edit, home};
 
 /// What `doctor` finds wrong with one part, and the command that it names.
@@ -265,10 +267,16 @@ fn what_is_advised_for_tables_helps() {
 /// A line that nobody signed, put into the database alone, as whoever can write the file and has no key
 /// puts it there.
 fn forge_line(person: &Person, event: Event) {
+    forge(person, |head| {
+        Line::new(head.hash, head.height, head.time, None, event)
+    });
+}
+
+fn forge(person: &Person, line: impl FnOnce(&LedgerHead) -> Line) {
     let store = Store::open_read_only(&person.at("gently.db")).unwrap();
     let head = store.head().unwrap();
     drop(store);
-    let line = Line::new(head.hash, head.height, head.time, None, event);
+    let line = line(&head);
     let mut tree = Frontier::from_bytes(&head.frontier).unwrap();
     tree.push(line.text().as_bytes());
     let frontier: String = tree.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
@@ -278,7 +286,10 @@ fn forge_line(person: &Person, event: Event) {
         person,
         &format!(
             "INSERT INTO log_line (n, hash, line) VALUES ({lines}, '{hash}', '{text}');
-             UPDATE head SET lines = {lines} + 1, hash = '{hash}', bytes = {bytes}, frontier = x'{frontier}'"
+             UPDATE head SET lines = {lines} + 1, hash = '{hash}', bytes = {bytes}, frontier = x'{frontier}',
+                             time = {}, height = {}",
+            line.time.get(),
+            line.height.max(head.height)
         ),
     );
 }
@@ -297,7 +308,7 @@ fn a_line_that_nobody_signed_is_signed_by_no_writer() {
     let log = person.log();
     forge_line(&person, artifact());
     let number = format!("log line {}", log.len() + 1);
-    let words = [number.as_str(), "(artifact, ", "nobody signed what follows"];
+    let words = [number.as_str(), "(artifact ", "nobody signed what follows"];
     for command in [["ask", "Is it signed?"], ["audit", "rebuild"]] {
         let refused = person.gently(&command);
         assert_ne!(refused.code, 0, "{refused:?}");
@@ -417,6 +428,147 @@ fn a_rotation_counts_as_its_signed_commit_says() {
     assert!(said(&refused).contains(&words), "{refused:?}");
 }
 
+/// A rebuild leaves a `recover` line without a signature, and no other one: it stands behind the line
+/// before it, no earlier, and under the height of its time.
+#[test]
+fn a_recover_line_is_signed_where_a_rebuild_could_have_left_it() {
+    let recover = || Event::Recover { applied: 1 };
+    type Forged = fn(&LedgerHead, Event) -> Line;
+    let cases: [(&str, Forged); 3] = [
+        ("earlier", |head, event| {
+            let early = Seconds::new(head.time.get() - 1).unwrap();
+            Line::new(head.hash, head.height, early, None, event)
+        }),
+        ("higher", |head, event| {
+            Line::new(head.hash, head.height + 1, head.time, None, event)
+        }),
+        ("behind another line", |head, event| {
+            Line::new(Hash32::GENESIS, head.height, head.time, None, event)
+        }),
+    ];
+    for (what, line) in cases {
+        let (person, _server) = home();
+        let log = person.log();
+        forge(&person, |head| line(head, recover()));
+        for command in [
+            vec!["ask", "Is it signed?"],
+            vec!["key", "rotate", "--yes"],
+            vec!["audit", "rebuild"],
+        ] {
+            let refused = person.gently(&command);
+            assert_ne!(refused.code, 0, "{what}, {command:?}: {refused:?}");
+            let told = said(&refused);
+            let names_it = told.contains("(recover, ") || told.contains("|recover|");
+            assert!(names_it, "{what}: {refused:?}");
+            assert_eq!(person.log(), log, "{what}, {command:?} wrote it");
+        }
+        assert_eq!(wrong(&person, "log").0, "FAIL");
+    }
+    // As a rebuild leaves it.
+    let (person, _server) = home();
+    forge_line(&person, recover());
+    person.gently(&["ask", "Is it signed?"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// What the next line and commit build upon is no evidence, so nobody signs on its word alone.
+#[test]
+fn nothing_is_signed_that_goes_on_from_a_changed_column() {
+    let other = Hash32::digest(b"another");
+    for (change, place) in [
+        (
+            "UPDATE head SET segment_lines = segment_lines - 1".to_owned(),
+            "head.segment_lines",
+        ),
+        (format!("UPDATE head SET hash = '{other}'"), "head.hash"),
+        (
+            "UPDATE head SET time = time + 86400".to_owned(),
+            "head.time",
+        ),
+        (
+            format!("UPDATE chat_session SET chain_head = '{other}' WHERE status = 'open'"),
+            "chat_session.chain_head",
+        ),
+        (
+            "UPDATE chat_session SET chain_head = ledger_session WHERE status = 'open'".to_owned(),
+            "chat_session.chain_head",
+        ),
+        (
+            "UPDATE chat_session SET prompts = prompts + 5 WHERE status = 'open'".to_owned(),
+            "chat_session.prompts",
+        ),
+    ] {
+        let (person, _server) = home();
+        let log = person.log();
+        edit(&person, &change);
+        let refused = person.gently(&["ask", "Is it signed?"]);
+        assert_ne!(refused.code, 0, "{change}: {refused:?}");
+        assert!(said(&refused).contains(place), "{change}: {refused:?}");
+        assert_eq!(person.log(), log, "{change}");
+        let doctor = person.gently(&["doctor"]);
+        assert_ne!(doctor.code, 0, "{change}: {doctor:?}");
+        // Of the last line it says itself that it is not the one that `head` has.
+        let names_it = said(&doctor).contains(place) || place == "head.hash";
+        assert!(names_it, "{change}: {doctor:?}");
+    }
+}
+
+/// A chat that knows the tree head looks at the tree again, not at the words of the tree head alone.
+#[test]
+fn a_running_chat_signs_no_other_tree() {
+    let (person, _server) = home();
+    let mut typist = Typist::begin(&person, (24, 80), &["chat"]);
+    typist.sees("/help lists the commands");
+    typist.types("Is the sky blue?\r");
+    typist.sees("✔ ");
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let mut garbage = store.head().unwrap().frontier;
+    drop(store);
+    *garbage.last_mut().unwrap() ^= 1;
+    let garbage: String = garbage.iter().map(|byte| format!("{byte:02x}")).collect();
+    let log = person.log();
+    edit(&person, &format!("UPDATE head SET frontier = x'{garbage}'"));
+    typist.types("And the sea?\r");
+    typist.sees("head.frontier");
+    assert_eq!(person.log(), log);
+    typist.types("\u{3}/quit\r");
+    typist.ends();
+}
+
+/// Everything that a rebuild would sign is named to a program, and on a screen how to see the rest.
+#[test]
+fn each_line_that_nobody_signed_is_named() {
+    let (person, _server) = home();
+    for n in 0..12 {
+        forge_line(
+            &person,
+            Event::Artifact {
+                kind: "memo".to_owned(),
+                id: format!("memo:{n}"),
+                hash: Hash32::digest(b"nothing"),
+            },
+        );
+    }
+    forge_line(
+        &person,
+        Event::Artifact {
+            kind: "correction".to_owned(),
+            id: "correction:000007".to_owned(),
+            hash: Hash32::digest(b"nobody said this"),
+        },
+    );
+    edit(&person, "UPDATE head SET checkpoint = NULL");
+    let planned = person.gently(&["audit", "rebuild", "--dry-run"]).exits(1);
+    let words = "and 3 more (--json names them)";
+    assert!(said(&planned).contains(words), "{planned:?}");
+    let planned = person.gently(&["audit", "rebuild", "--dry-run", "--json"]);
+    let named = planned.exits(1).json()["lost"]["unsigned"]["named"].to_string();
+    assert!(
+        named.contains("(artifact correction correction-7, "),
+        "{named}"
+    );
+}
+
 #[test]
 fn a_commit_given_to_a_forged_line_covers_nothing() {
     let (person, _server) = home();
@@ -473,7 +625,7 @@ fn what_a_rebuild_signs_without_a_tree_head_is_named_before() {
         said(&refused).contains("no signed tree head"),
         "{refused:?}"
     );
-    let number = format!("line {} (artifact, ", lines + 1);
+    let number = format!("line {} (artifact ", lines + 1);
     let planned = person.gently(&["audit", "rebuild", "--dry-run"]).exits(1);
     assert!(
         said(&planned).contains(&format!(
@@ -504,7 +656,7 @@ fn a_restored_home_without_a_tree_head_is_signed_by_its_adoption() {
     edit(&person, "UPDATE head SET checkpoint = NULL");
     fs::write(person.at("restored.toml"), "").unwrap();
     let checkpoint = fs::read(person.at("audit.checkpoint")).unwrap();
-    let number = format!("1 line, line {} (artifact, ", lines + 1);
+    let number = format!("1 line, line {} (artifact ", lines + 1);
     for command in [
         vec!["audit", "rebuild", "--dry-run"],
         vec!["audit", "rebuild"],

@@ -575,6 +575,82 @@ fn a_changed_correction_or_fact_is_not_sent_and_named() {
     person.gently(&["correction", "list"]).exits(1);
 }
 
+/// What artifacts say of an item, and not what its row says of itself.
+#[test]
+fn a_state_that_no_artifact_gave_is_believed_by_nobody() {
+    let (person, server) = with_model("At seven.");
+    person.gently(&["init"]).exits(0);
+    let file = person.at("one.jsonl");
+    std::fs::write(&file, r#"{"chosen":"The zebra office closes at ten."}"#).unwrap();
+    for args in [
+        &["fact", "add", "The zebra office opens at nine."][..],
+        &["correction", "import", file.to_str().unwrap()],
+        &["fact", "add", "The zebra door is red.", "--subject", "door"],
+        &[
+            "fact",
+            "add",
+            "The zebra door is blue.",
+            "--subject",
+            "door",
+        ],
+        &["fact", "ratify", "2", "3"],
+        &["conflict", "resolve", "fact-2"],
+        &["intent", "set", "Old zebra goal."],
+        &["intent", "set", "New zebra goal."],
+        &["correction", "add", "The zebra shop has okapis."],
+        &["erase", "correction-2", "--yes"],
+    ] {
+        person.gently(args).exits(0);
+    }
+    unguarded(person.home().join("gently.db"))
+        .execute_batch(
+            "UPDATE continuity_item SET state = 'ratified' WHERE id IN ('ledger:000001', 'ledger:000003');
+             UPDATE continuity_item SET state = 'declared' WHERE id IN ('intent:000001');
+             UPDATE continuity_item SET state = 'ratified' WHERE id = 'correction:000001'",
+        )
+        .unwrap();
+    let asked = person
+        .gently(&[
+            "ask",
+            "What of the zebra office, the zebra door and the goal?",
+        ])
+        .exits(0);
+    let sent = server.requests().last().unwrap().json().to_string();
+    for never in ["at nine", "at ten", "is blue", "Old zebra", "okapis"] {
+        assert!(!sent.contains(never), "{never}: {sent}");
+    }
+    assert!(sent.contains("is red"), "{sent}");
+    for named in ["fact-1", "fact-3", "correction-1"] {
+        assert!(asked.err.contains(named), "{named}: {asked:#?}");
+    }
+}
+
+/// Some secrets are known by their capitals.
+#[test]
+fn a_subject_loses_its_secrets_before_its_capitals() {
+    let (person, _server) = with_model("Yes.");
+    person.gently(&["init"]).exits(0);
+    let key = "AKIAQYLPMN5HFIQR7XYC";
+    let file = person.at("one.jsonl");
+    let line = format!(r#"{{"prompt":"{key}","chosen":"zebra two"}}"#);
+    std::fs::write(&file, line).unwrap();
+    for args in [
+        &["correction", "add", "zebra manual", "--subject", key][..],
+        &["fact", "add", "zebra fact", "--subject", key],
+        &["correction", "import", file.to_str().unwrap()],
+    ] {
+        let said = person.gently(args).exits(0);
+        assert!(said.err.contains("removed before"), "{said:#?}");
+    }
+    let small = key.to_lowercase();
+    let bytes = std::fs::read(person.at("gently.db")).unwrap();
+    let wal = std::fs::read(person.at("gently.db-wal")).unwrap_or_default();
+    for held in [bytes, wal] {
+        let held = String::from_utf8_lossy(&held).to_lowercase();
+        assert!(!held.contains(&small));
+    }
+}
+
 #[test]
 fn the_same_twice_and_what_is_forbidden_is_not_recorded() {
     let (person, _server) = with_model("Yes.");
@@ -622,6 +698,16 @@ fn the_same_twice_and_what_is_forbidden_is_not_recorded() {
     person
         .gently(&["ask", "correction: explosive stuff is fine"])
         .exits(1);
+    // Also what is forbidden only without the word before it.
+    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
+    let forbids = "\n[[policy.forbidden]]\nname = \"first\"\npattern = \"^badger\"\n";
+    std::fs::write(&file, kernel + forbids).unwrap();
+    person
+        .gently(&["kernel", "set", file.to_str().unwrap()])
+        .exits(0);
+    person
+        .gently(&["ask", "correction: badger tower is nine"])
+        .exits(0);
     let list = person
         .gently(&["correction", "list", "--json"])
         .exits(0)

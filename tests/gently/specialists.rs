@@ -171,7 +171,7 @@ fn a_chat_asks_a_specialist_until_it_is_told_otherwise() {
     typist.types("Which visa?\r");
     typist.sees("As you like.");
     typist.types("/specialist none\r");
-    typist.sees("models are asked by their own names");
+    typist.sees("no specialist is asked; openai/law-1b answers from here on");
     typist.types("/model openai/old-1b\r");
     typist.sees("is asked from here on");
     typist.types("And now?\r");

@@ -190,7 +190,11 @@ pub async fn prepare<'a>(
         &with_system(&request.call, specialist.as_ref()),
         (&opened.config, &database),
     )
-    .await?;
+    .await;
+    let choice = match (choice, &specialist) {
+        (Err(error), Some(chosen)) => return Err(OpenHomeError::Refused(chosen.unasked(&error))),
+        (choice, _) => choice?,
+    };
     let most = opened.kernel.rules().prompt.max_bytes;
     let (text, client) =
         question_of(request, &choice.model, most).map_err(OpenHomeError::Refused)?;
@@ -215,7 +219,7 @@ pub async fn prepare<'a>(
     let why = choice
         .why
         .as_ref()
-        .filter(|_| request.thread.anew || !goes_on(opened, model.id()));
+        .filter(|_| !goes_on(opened, model.id()) && !asked_last(opened, model.id()));
     why.into_iter()
         .chain(&choice.notices)
         .for_each(|line| notice(line));
@@ -286,8 +290,11 @@ async fn put_right(
     if !begins.is_some_and(|begins| begins.eq_ignore_ascii_case(CORRECTS)) {
         return Ok(());
     }
-    // What policy forbids is denied as a question, and stays out of later ones.
-    if Topics::of(opened.kernel.policy()).forbid(text) {
+    // What policy forbids is denied as a question, and stays out of later ones: also a claim that it
+    // forbids without the word before it, as which later questions would be shown it.
+    let topics = Topics::of(opened.kernel.policy());
+    let claim = head[CORRECTS.len()..].trim();
+    if topics.forbid(text) || topics.forbid(claim) {
         return Ok(());
     }
     let about = thread.map(|thread| last_exchange(&opened.store, thread));
@@ -376,6 +383,12 @@ fn goes_on(opened: &OpenHome, model: &str) -> bool {
         .filter(|session| session.prompts > 0 && !session.is_quiet(now, idle));
     let newest = in_use.max_by_key(|session| session.last_at);
     newest.is_some_and(|session| session.model == model)
+}
+
+/// Whether the newest question on record went to this model: whoever asks was told then.
+fn asked_last(opened: &OpenHome, model: &str) -> bool {
+    let newest = opened.store.newest_exchange().ok().flatten();
+    newest.is_some_and(|exchange| exchange.model == model)
 }
 
 /// The model with the images to look at; only one behind a server looks at any.
@@ -469,7 +482,9 @@ pub async fn answering(
 async fn beyond_the_observer(config: &Config, model: Option<&str>) -> String {
     let chosen = model.unwrap_or(&config.model.default);
     let why = match (chosen, set_server(config)) {
-        (AUTO, Some(url)) => format!("No language model is there: no list of models at {url}."),
+        (AUTO, Some(url)) => format!(
+            "No language model is there: no list of models at {url}. Start that server, or set another."
+        ),
         (AUTO, None) => "No language model is set up.".to_owned(),
         _ => "The model that was chosen, observer, is no language model.".to_owned(),
     };
@@ -533,7 +548,20 @@ impl AskSetup<'_> {
         notice: &dyn Fn(&str),
         lost: &dyn Fn(&[UnshownReference]),
     ) -> Result<AskResult, AskError> {
-        let declared = |context: &TurnContext| lost(&not_shown(&self.opened.store, context));
+        // What goes along again is not lost.
+        let again: Vec<&str> = self
+            .asked
+            .files
+            .iter()
+            .map(|file| file.name.as_str())
+            .collect();
+        let declared = |context: &TurnContext| {
+            let mut missing = not_shown(&self.opened.store, context);
+            missing
+                .iter_mut()
+                .for_each(|one| one.files.retain(|name| !again.contains(&name.as_str())));
+            lost(&missing);
+        };
         let environment = TurnEnvironment {
             declared: &declared,
             ..self.opened.environment(self.model.id(), notice)

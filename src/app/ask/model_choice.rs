@@ -213,7 +213,17 @@ pub async fn without_provider(
     };
     let named: Vec<String> = listed.iter().filter(is_named).map(id_of).collect();
     match named.as_slice() {
-        [] => Err(unknown_beside(typed, &listed, config)),
+        [] => Err(match silent_server(&listed, config).await {
+            // Nobody knows what a server has that does not say it.
+            Some(url) => OpenHomeError::Setting {
+                place: model_place(),
+                reason: format!(
+                    "no list of models at {url}, so nobody knows whose '{typed}' is: start the server, or say whose it is, \
+                     as in openai/{typed}"
+                ),
+            },
+            None => unknown_beside(typed, &listed, config),
+        }),
         [id] => {
             let (url, whose) = match id.starts_with(Wire::Ollama.name()) {
                 true => (ollama_url(config), "the Ollama"),
@@ -231,6 +241,13 @@ pub async fn without_provider(
             ),
         }),
     }
+}
+
+/// The address of the server that somebody set, where it lists nothing as it can't be reached.
+async fn silent_server(listed: &[(Wire, String)], config: &Config) -> Option<String> {
+    let url = set_server(config)?;
+    let is_listed = listed.iter().any(|(wire, _)| *wire == Wire::OpenAi);
+    (!is_listed && is_shut(&config.model.base_url).await).then_some(url)
 }
 
 /// Whether a name says who answers: what is built in, or a provider's.

@@ -319,6 +319,7 @@ mod tests {
         FoundWords {
             excerpt: "I restarted it".to_owned(),
             deed: Some("restarted".to_owned()),
+            correction: None,
         }
     }
 

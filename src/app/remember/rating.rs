@@ -84,6 +84,15 @@ pub async fn rate(
         .map_or(GENERAL, |share| &share.domain)
         .to_owned();
     let before = store.rating(row.exchange_id, key)?;
+    let same = before
+        .as_ref()
+        .is_some_and(|before| before.verdict == verdict);
+    if same && why.is_none() {
+        return Err(OpenHomeError::Refused(format!(
+            "{shown} is rated {} by you already: nothing was recorded",
+            verdict.name()
+        )));
+    }
     let reason = why.map(redact);
     let removed = reason.iter().flat_map(|reason| &reason.found);
     let removed = removed.map(|finding| finding.kind.to_owned()).collect();

@@ -5,7 +5,7 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::actions::{self, ActionDetails};
 use crate::ask::withheld::WITHHELD;
 use crate::record::ledger::short_name::short_name;
-use crate::recorder::{AWAITING, Action, REPLY};
+use crate::recorder::{Action, REPLY};
 use crate::view::look::action::ActionDetailsView;
 
 use crate::cli::args::ActionCommand;
@@ -94,7 +94,7 @@ pub fn line_of(action: &Action, withheld: bool) -> String {
         &action.what
     };
     format!(
-        "{} on record, {AWAITING}, done by nobody: {}",
+        "{} is on record, and gently does none of it: {}",
         short_name(&action.id),
         quiet(what)
     )

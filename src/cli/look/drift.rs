@@ -85,7 +85,7 @@ impl DriftStatement {
     fn choice(&self) -> DriftChoice {
         match &self.conversation {
             Some(text) => DriftChoice::Of(text.clone()),
-            None if self.all => DriftChoice::All,
+            None if self.all || self.events == ["all"] => DriftChoice::All,
             None => DriftChoice::These(self.events.clone()),
         }
     }

@@ -7,13 +7,14 @@ use clap::{Args, Subcommand};
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::correction::import::{CorrectionImport, import};
 use crate::app::remember::correction::{
-    Correction, CorrectionInput, DomainName, MOST_LISTED, RecordedCorrection, Thousandths, add,
-    check, list, one,
+    Correction, CorrectionInput, DEFAULT_DECAY, DomainName, MOST_LISTED, RecordedCorrection,
+    Thousandths, add, check, list, one,
 };
 use crate::app::remember::items::{RecordedItem, end};
-use crate::record::ledger::correction::{DecayClass, MEDIUM};
+use crate::record::ledger::correction::{DecayClass, MANUAL, MEDIUM};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::short_name::short_name;
+use crate::record::ledger::specialist::GENERAL;
 use crate::view::remember::correction::{
     CorrectionImportView, CorrectionView, RecordedCorrectionView,
 };
@@ -163,13 +164,15 @@ fn after(made: &RecordedCorrection) {
         say("it is put before no model: of its confidence less than a half is left");
         return;
     }
-    say(&match made.decay.lifetime() {
-        None => "it goes with questions that it fits from now on".to_owned(),
-        Some(_) => format!(
-            "it goes with questions that it fits from now on, until it fades: {} correction list",
-            program()
-        ),
-    });
+    let until = match made.decay.lifetime() {
+        None => "",
+        Some(_) => ", until it fades",
+    };
+    say(&format!(
+        "it goes with questions that it fits from now on{until}; to take it back: {} correction retire {}",
+        program(),
+        short_name(&made.recorded.document.id)
+    ));
 }
 
 /// Says of a correction whose state was given what it is now.
@@ -207,7 +210,8 @@ pub fn print_one(id: &str, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 /// A correction as people read it: its id, where it stands, what is right and what is wrong, what is
-/// left of its confidence, what it is about.
+/// left of its confidence, what it is about. What most have is left out: a person made it, of no
+/// domain, and it fades as most do.
 fn line(correction: &Correction) -> String {
     let item = &correction.item;
     let said = match &correction.texts {
@@ -233,16 +237,18 @@ fn line(correction: &Correction) -> String {
             "confidence {}",
             confidence_words(confidence, correction.left)
         ));
-        more.push(format!("decay {decay}"));
+        more.extend((decay != DEFAULT_DECAY).then(|| format!("decay {decay}")));
     }
     more.extend(
         item.domain
             .as_deref()
+            .filter(|domain| *domain != GENERAL)
             .map(|domain| format!("domain {}", quiet(domain))),
     );
     more.extend(
         item.source
             .as_deref()
+            .filter(|source| *source != MANUAL)
             .map(|source| format!("from {}", quiet(source))),
     );
     more.extend(item.observed_at.map(|at| format!("observed {at}")));

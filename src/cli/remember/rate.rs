@@ -42,7 +42,10 @@ pub async fn run(args: &RateArgs, json: bool) -> Result<u8, OpenHomeError> {
         say(&format!("removed before it was stored: {kind}"));
     }
     if let Some(before) = made.before {
-        say(&format!("you said {} before: this counts", before.name()));
+        say(&format!(
+            "you rated it {} before; what you say now counts",
+            before.name()
+        ));
     }
     let name = specialist_name(&opened, &made)?;
     let text = || {

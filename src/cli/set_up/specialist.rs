@@ -2,12 +2,13 @@
 
 use clap::{Args, Subcommand};
 
-use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::remember::correction::DomainName;
 use crate::app::set_up::specialist::domain::{self, DomainInput, called};
 use crate::app::set_up::specialist::promote::{ChangedBinding, promote, rollback};
 use crate::app::set_up::specialist::{
     KnownSpecialist, SpecialistChange, SpecialistInput, add, change, find, list, on_record, retire,
+    unlisted,
 };
 use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::short_name::short_name;
@@ -180,7 +181,12 @@ fn print_domains(all: bool, json: bool) -> Result<u8, OpenHomeError> {
     let found = domain::list(&open::existing_home()?, all)?;
     let text = || {
         if found.is_empty() {
-            say("no domain is on record: every question is general");
+            say(match all {
+                true => "no domain is on record: every question is general",
+                false => {
+                    "every question is general: no domain is on record, or all are retired (--all lists those)"
+                }
+            });
         }
         found.iter().map(|one| domain_line(one) + "\n").collect()
     };
@@ -215,7 +221,9 @@ pub async fn specialist(command: SpecialistCommand, json: bool) -> Result<u8, Op
         } => {
             let opened = open::open_home()?;
             let changed = promote(&opened, &specialist, (&to, metadata.as_deref())).await?;
-            return Ok(print_binding(&changed, json));
+            let printed = print_binding(&changed, json);
+            say_unlisted(&opened, &changed.specialist).await;
+            return Ok(printed);
         }
         SpecialistCommand::Rollback { specialist } => {
             let changed = rollback(&open::open_home()?, &specialist).await?;
@@ -229,7 +237,10 @@ pub async fn specialist(command: SpecialistCommand, json: bool) -> Result<u8, Op
                 window: args.window,
                 system: args.system,
             };
-            add(&open::open_home()?, &input).await?
+            let opened = open::open_home()?;
+            let made = add(&opened, &input).await?;
+            say_unlisted(&opened, &made).await;
+            made
         }
         SpecialistCommand::Change(args) => {
             let asked = SpecialistChange {
@@ -248,11 +259,24 @@ pub async fn specialist(command: SpecialistCommand, json: bool) -> Result<u8, Op
     Ok(present(json, || SpecialistView::of(&made), text))
 }
 
+/// Says that the server of a specialist's model does not list it, where it lists others.
+async fn say_unlisted(opened: &OpenHome, known: &KnownSpecialist) {
+    let model = known.of.model.as_deref().unwrap_or_default();
+    if let Some(notice) = unlisted(opened, model).await {
+        say(&quiet(&notice));
+    }
+}
+
 fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
     let found = list(&open::existing_home()?, all)?;
     let text = || {
         if found.is_empty() {
-            say("no specialist is on record");
+            say(match all {
+                true => "no specialist is on record",
+                false => {
+                    "no specialist answers; those that are retired: gently specialist list --all"
+                }
+            });
         }
         found.iter().map(|one| line(one) + "\n").collect()
     };

@@ -11,8 +11,10 @@ use crate::govern::phrase;
 use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::{Clean, unmasked_text};
 use crate::record::ledger::bundle::Bundle;
+use crate::record::ledger::short_name::short_name;
 
 use super::output::Shape;
+use super::rejected::put_right_by;
 use super::sentences::{folded, spoken, without_mark};
 use super::side_effects::Deeds;
 use super::validate::Validation;
@@ -46,6 +48,9 @@ pub struct FoundWords {
     /// The verb of a claim to have done something: `restarted`. None in another language than
     /// English.
     pub deed: Option<String>,
+    /// The correction that it speaks against, and what that says is right: `correction-2: We close at
+    /// six.`
+    pub correction: Option<String>,
 }
 
 impl ReplyContext {
@@ -66,7 +71,11 @@ impl ReplyContext {
             return None;
         }
         let deed = (rule == ReplyRule::ClaimedSideEffect).then(|| deed_in(&excerpt));
+        let correction = (rule == ReplyRule::RejectedClaim)
+            .then(|| put_right_by(&self.shown, &excerpt))
+            .flatten();
         Some(FoundWords {
+            correction: correction.map(|(id, claim)| format!("{}: {}", short_name(id), cut(claim))),
             deed: deed.flatten(),
             excerpt,
         })

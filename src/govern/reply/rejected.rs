@@ -13,6 +13,7 @@ use crate::record::ledger::prompt::CORRECTION;
 /// A correction that rejects something.
 #[derive(Clone, Copy)]
 pub(super) struct Rejection<'a> {
+    id: &'a str,
     claim: &'a str,
     rejected: &'a str,
 }
@@ -27,9 +28,22 @@ pub(super) fn rejections(bundle: &Bundle) -> Vec<Rejection<'_>> {
     let facts = bundle.facts.iter().filter(of);
     let parts = facts.filter_map(|fact| {
         let (claim, rejected) = correction_parts(&fact.claim);
-        rejected.map(|rejected| Rejection { claim, rejected })
+        let id = fact.id.as_str();
+        rejected.map(|rejected| Rejection {
+            id,
+            claim,
+            rejected,
+        })
     });
     parts.collect()
+}
+
+/// The first correction of a bundle against which something is said: its id, and what it claims.
+pub(super) fn put_right_by<'b>(bundle: &'b Bundle, text: &str) -> Option<(&'b str, &'b str)> {
+    let words = phrase::words(text);
+    let mut all = rejections(bundle).into_iter();
+    let found = all.find(|one| one.is_said(&words))?;
+    Some((found.id, found.claim))
 }
 
 /// Numbers of the sentences, from 0, in which one of them is said.
@@ -72,6 +86,7 @@ mod tests {
     #[test]
     fn what_says_it_and_what_does_not() {
         let all = [Rejection {
+            id: "correction:000001",
             claim: "Canberra is the capital of Australia.",
             rejected: "Sydney is the capital",
         }];
@@ -97,6 +112,7 @@ mod tests {
     #[test]
     fn the_claim_itself_is_no_rejected_one() {
         let all = [Rejection {
+            id: "correction:000001",
             claim: "The limit is 5 MB per file",
             rejected: "The limit is 5 MB",
         }];
@@ -106,6 +122,7 @@ mod tests {
         );
         assert_eq!(said(&all, &["The limit is 5 MB."]), [0]);
         let negative = [Rejection {
+            id: "correction:000001",
             claim: "Reboot it",
             rejected: "do not reboot it",
         }];

@@ -39,7 +39,13 @@ fn of(answer: &str, summary: &str, found: Option<&FoundWords>) -> String {
             format!("{answer} gives a figure that was not measured here{on}.")
         }
         ReplyRule::RejectedClaim => {
-            format!("{answer} says what a correction on record rejects{on}.")
+            let right = found.and_then(|found| found.correction.as_deref());
+            match right {
+                Some(right) => {
+                    format!("{answer} says what a correction rejects{on}. Right is, by {right}")
+                }
+                None => format!("{answer} says what a correction on record rejects{on}."),
+            }
         }
         ReplyRule::Unsourced | ReplyRule::GeneralUnsourced => format!(
             "{answer} gives {} that nothing it was shown says{on}.",

@@ -49,6 +49,11 @@ impl Clean {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The same in small letters, as placeholders are.
+    pub fn to_lowercase(&self) -> Clean {
+        Clean(self.0.to_lowercase())
+    }
 }
 
 impl fmt::Display for Clean {

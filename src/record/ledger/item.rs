@@ -340,12 +340,14 @@ impl Items {
     }
 }
 
+/// A text with one space between its words, and none at the ends.
+pub fn evenly_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A subject as it is compared and recorded: lower case, one space between words, none at the ends.
 pub fn subject(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
+    evenly_spaced(text).to_lowercase()
 }
 
 /// Whether two texts on one subject say the same: case, white space and a last full stop don't

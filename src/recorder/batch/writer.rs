@@ -403,15 +403,15 @@ fn run_marked(
     Ok(transaction.tx.take_mark()?)
 }
 
-/// Refuses lines that nobody signed; a tree head that is known, and over all lines, is not looked at
-/// again.
+/// Refuses lines that nobody signed, and a head that does not fit its lines; a tree head that is known,
+/// and over all lines, is not looked at again.
 fn unsigned_but(
     known: &Option<String>,
     store: &ReadStore,
     head: &LedgerHead,
 ) -> Result<(), RecorderError> {
     if is_signed(head) && head.checkpoint == *known {
-        return Ok(());
+        return unsigned::refuse_column(store.head_fault(head)?);
     }
     unsigned::refuse(store, head)
 }

@@ -16,6 +16,7 @@ use super::settings::settle_settings;
 use crate::recorder::batch::transaction::{
     EntryFiles, LedgerTransaction, NewCommit, NewLine, document, oid,
 };
+use crate::recorder::recovery::unsigned::refuse_column;
 use crate::recorder::{RecorderError, blocks};
 
 /// What a session is opened under; a session is resumed only under the same.
@@ -60,8 +61,15 @@ pub fn resumable(
 /// An open session by its ledger id.
 pub fn open_session(store: &ReadStore, id: Hash32) -> Result<SessionRow, RecorderError> {
     let row = store.session(id)?;
-    row.filter(|s| s.ended_at.is_none())
-        .ok_or(RecorderError::NotOpen { session: id })
+    let row = row.filter(|session| session.ended_at.is_none());
+    let row = row.ok_or(RecorderError::NotOpen { session: id })?;
+    refuse_session(store, &row)?;
+    Ok(row)
+}
+
+/// Refuses to go on in a session that does not fit its exchanges.
+pub fn refuse_session(store: &ReadStore, session: &SessionRow) -> Result<(), RecorderError> {
+    refuse_column(store.session_fault(session)?)
 }
 
 /// Writes session start: its lines, its commit, its row.

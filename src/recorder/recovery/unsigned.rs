@@ -3,7 +3,7 @@
 use crate::os::read_regular_text;
 use crate::record::canon;
 use crate::record::ledger::documents::Genesis;
-use crate::store::{LedgerHead, ReadStore, UnsignedLines};
+use crate::store::{ColumnFault, LedgerHead, ReadStore, UnsignedLines};
 
 use super::commit_row::is_of_rotation;
 use super::rebuild::{Contradiction, database_is_wrong};
@@ -22,7 +22,7 @@ pub(in crate::recorder) fn genesis_of(store: &ReadStore) -> Result<Genesis, Reco
 pub fn refuse(store: &ReadStore, head: &LedgerHead) -> Result<(), RecorderError> {
     let Some(unsigned) = store.unsigned_lines(head, |note| is_of_rotation(store, head, note))?
     else {
-        return Ok(());
+        return refuse_column(store.head_fault(head)?);
     };
     Err(Contradiction {
         place: format!("log line {}", unsigned.from),
@@ -36,6 +36,21 @@ pub fn refuse(store: &ReadStore, head: &LedgerHead) -> Result<(), RecorderError>
             "Whoever could write gently.db could put that there, and no process of gently leaves it so. {}",
             database_is_wrong()
         ),
+    }
+    .into())
+}
+
+/// Refuses to go on from a column that lines and commits contradict.
+pub(in crate::recorder) fn refuse_column(fault: Option<ColumnFault>) -> Result<(), RecorderError> {
+    let Some(fault) = fault else {
+        return Ok(());
+    };
+    Err(Contradiction {
+        place: fault.place,
+        database: fault.says,
+        holder: "what it holds of the record",
+        found: fault.found,
+        next: database_is_wrong(),
     }
     .into())
 }

@@ -709,7 +709,7 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        assert_eq!(new.version().unwrap(), 5);
+        assert_eq!(new.version().unwrap(), 6);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());
     }

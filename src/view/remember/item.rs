@@ -91,7 +91,7 @@ pub struct RecordedItemView {
     pub recorded_at: String,
     /// Its line in the log, from 1.
     pub log_line: u64,
-    /// Kinds of secrets that were removed.
+    /// The secrets that were removed, each by its kind.
     pub removed: Vec<String>,
     /// Whether its text is kept.
     pub kept: bool,

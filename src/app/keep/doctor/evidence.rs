@@ -80,6 +80,11 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
     if let Err(error) = recorder::refuse_unsigned(store, head) {
         return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY));
     }
+    for session in store.open_sessions()? {
+        if let Err(error) = recorder::refuse_session(store, &session) {
+            return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY));
+        }
+    }
     let back = match LinesBack::open(&paths.log()) {
         Ok(back) => back,
         Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), REBUILD)),

@@ -17,7 +17,7 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::govern::sanitize::{Clean, Placeholders, unnumbered};
 use crate::os::read_regular;
 use crate::record::ledger::correction::{ARBITER, IMPORT};
-use crate::record::ledger::item::{ItemKind, content, subject};
+use crate::record::ledger::item::{ItemKind, content, evenly_spaced};
 use crate::record::ledger::specialist::GENERAL;
 use crate::recorder::RecorderError;
 use crate::store::{ArtifactFilter, ReadStore, StoreError};
@@ -178,7 +178,7 @@ fn read_line(line: &[u8]) -> Result<(CorrectionInput, &'static str), String> {
         return Err("no JSON object".to_owned());
     }
     let read: CorrectionLine = serde_json::from_slice(line)
-        .map_err(|error| format!("no JSON object with \"chosen\" ({error})"))?;
+        .map_err(|error| format!("no JSON object with \"chosen\" ({})", of_one_line(&error)))?;
     let confidence = match read.confidence {
         None => DEFAULT_CONFIDENCE,
         Some(number) => rounded(&number)?,
@@ -190,7 +190,7 @@ fn read_line(line: &[u8]) -> Result<(CorrectionInput, &'static str), String> {
         Some(ARBITER) => ARBITER,
         _ => IMPORT,
     };
-    let about = read.prompt.as_deref().map(subject);
+    let about = read.prompt.as_deref().map(evenly_spaced);
     let said = CorrectionInput {
         rejected: read.rejected.unwrap_or_default(),
         subject: about.filter(|subject| !subject.is_empty()),
@@ -199,6 +199,13 @@ fn read_line(line: &[u8]) -> Result<(CorrectionInput, &'static str), String> {
         ..CorrectionInput::of(&read.chosen)
     };
     Ok((said, source))
+}
+
+/// What a parser says, without its place: the line has its number already.
+fn of_one_line(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let end = said.rfind(" at line ").unwrap_or(said.len());
+    said[..end].replace('`', "")
 }
 
 /// A number from 0 to 1, rounded to thousandths: files of other programs have more decimals.

@@ -172,7 +172,7 @@ pub struct RecordedCorrection {
     pub left: u16,
     /// What in force on its subject claims another thing, and how that ends.
     pub conflict: Option<String>,
-    /// Kinds of secrets that were removed.
+    /// The secrets that were removed, each by its kind.
     pub removed: Vec<String>,
 }
 
@@ -228,7 +228,9 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSente
     let fault = fault.or_else(|| {
         let same = same_claim(&said.claim, &said.rejected);
         same.then(|| {
-            FieldSentence::from("a correction rejects something else than it claims".to_owned())
+            FieldSentence::from(
+                "what it rejects is what it claims: say one of them otherwise".to_owned(),
+            )
         })
     });
     fault.map_or(Ok(item), Err)
@@ -331,7 +333,6 @@ impl CheckedCorrection {
         let found = rejected.found.iter();
         item.removed
             .extend(found.map(|finding| finding.kind.to_owned()));
-        item.removed.dedup();
         (item, rejected.clean)
     }
 

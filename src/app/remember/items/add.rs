@@ -7,7 +7,7 @@ use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
-use crate::record::ledger::item::{ItemKind, ItemState, subject};
+use crate::record::ledger::item::{ItemKind, ItemState, evenly_spaced};
 use crate::record::time::Seconds;
 use crate::record::unseen::is_plain_name;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
@@ -34,7 +34,7 @@ pub(in crate::app::remember) struct RedactedItem {
     /// What it is about.
     pub subject: Option<Clean>,
     source: Clean,
-    /// Kinds of secrets that were removed.
+    /// The secrets that were removed, each by its kind.
     pub removed: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl ItemInput {
         ItemInput {
             kind,
             text: text.trim().to_owned(),
-            about: about.map(subject),
+            about: about.map(evenly_spaced),
             origin,
         }
     }
@@ -78,6 +78,7 @@ impl ItemInput {
     /// It without its secrets.
     pub(in crate::app::remember) fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
         let text = redact_with(&self.text, numbers);
+        // Some secrets are known by their capitals, and small letters would hide them.
         let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
         let source = redact_with(self.origin.source.trim(), numbers);
         let found = text
@@ -85,11 +86,10 @@ impl ItemInput {
             .iter()
             .chain(subject.iter().flat_map(|about| &about.found))
             .chain(&source.found);
-        let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
-        removed.dedup();
+        let removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
         RedactedItem {
             text: text.clean,
-            subject: subject.map(|about| about.clean),
+            subject: subject.map(|about| about.clean.to_lowercase()),
             source: source.clean,
             removed,
         }

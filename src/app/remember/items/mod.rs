@@ -16,6 +16,7 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, SessionRow};
 
+use crate::app::find::IdKind;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 
 /// An item whose new state is on record.
@@ -201,6 +202,9 @@ fn known(
             "{short} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it is \
              in no state"
         )),
+        None if IdKind::word_of(&short).is_some_and(|word| word != name) => {
+            Err(format!("{short} is no {name}: gently show {short}"))
+        }
         None => Err(format!(
             "no {name} '{short}' is on record: gently {name} {}",
             match kind {

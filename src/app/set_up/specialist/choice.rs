@@ -58,6 +58,15 @@ impl ChosenSpecialist {
         found.map(|(_, bid)| bid)
     }
 
+    /// Why its model can't be asked, in sentences, and what to do.
+    pub fn unasked(&self, why: &OpenHomeError) -> String {
+        let (name, model) = (&self.name, &self.model);
+        format!(
+            "{name} is bound to {model}, which can't be asked: {why}. To bind it to another one: gently specialist \
+             promote {name} --to MODEL"
+        )
+    }
+
     /// Who is asked, in a sentence; why, where nobody was named.
     pub fn sentence(&self, is_chosen: bool) -> String {
         let (name, model) = (&self.name, &self.model);

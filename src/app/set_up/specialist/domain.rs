@@ -67,15 +67,19 @@ pub fn find(all: &Specialists, typed: &str) -> Result<Domain, String> {
         let is_named = one.name.as_deref() == Some(typed) && !one.is_retired;
         is_named || Some(&one.id) == id.as_ref()
     });
+    let mut ended = all.domains.values().filter(|one| one.is_retired);
     match found {
         Some(one) if one.is_retired => Err(format!("the domain {} is retired", called(one))),
         Some(one) => Ok(one.clone()),
+        None if ended.any(|one| one.name.as_deref() == Some(typed)) => Err(format!(
+            "the domain {typed} is retired: gently domain list --all shows it"
+        )),
         None => {
             let open = all.domains.values().filter(|one| !one.is_retired);
             let names: Vec<String> = open.map(called).collect();
             let known = match names.is_empty() {
                 true => "none is on record".to_owned(),
-                false => format!("known are {}", names.join(", ")),
+                false => format!("there are {}", names.join(", ")),
             };
             let typed = spelled_on_a_line(typed);
             Err(format!(

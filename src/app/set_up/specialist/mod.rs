@@ -7,10 +7,11 @@ pub mod promote;
 
 use std::collections::BTreeSet;
 
-use crate::app::ask::model_choice::resolved;
+use crate::app::ask::model_choice::{instead_of, resolved, without_provider};
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::redacted::no_secret;
 use crate::app::remember::correction::DomainName;
+use crate::app::words::nearest;
 use crate::ask::stored_text::StoredTexts;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
@@ -58,6 +59,15 @@ pub struct SpecialistChange {
     pub window: Option<u64>,
     /// Its part of the system message; empty: none any more.
     pub system: Option<String>,
+}
+
+impl SpecialistChange {
+    fn is_nothing(&self) -> bool {
+        self.name.is_none()
+            && self.domains.is_none()
+            && self.window.is_none()
+            && self.system.is_none()
+    }
 }
 
 /// A specialist as it stands.
@@ -116,7 +126,9 @@ pub fn on_record(store: &ReadStore) -> Result<Specialists, OpenHomeError> {
     let texts = StoredTexts::of(store)?;
     let mut all = Specialists::default();
     for row in store.specialist_rows()? {
-        if !texts.holds_artifact(&row)? {
+        // Homes without texts have none of these, so what says nothing has to be erased.
+        let says_nothing = row.document.is_none() && !store.is_erased(&row.id, row.line)?;
+        if says_nothing || !texts.holds_artifact(&row)? {
             return Err(OpenHomeError::Refused(format!(
                 "{} is not what was recorded, so nobody is chosen by it: gently audit verify",
                 short_name(&row.id)
@@ -137,12 +149,21 @@ pub fn find(all: &Specialists, typed: &str) -> Result<Specialist, String> {
     let known = || {
         let open = all.specialists.values().filter(|one| !one.is_retired);
         let names: Vec<String> = open.map(called).collect();
-        match names.is_empty() {
-            true => "none is on record: gently specialist add NAME --model MODEL".to_owned(),
-            false => format!("known are {}", names.join(", ")),
+        match (
+            nearest(typed, names.iter().map(String::as_str)),
+            names.len(),
+        ) {
+            (Some(near), _) => format!("did you mean {near}?"),
+            (None, 0) => "none is on record: gently specialist add NAME --model MODEL".to_owned(),
+            (None, 1) => format!("there is {}", names.join(", ")),
+            (None, _) => format!("there are {}", names.join(", ")),
         }
     };
+    let mut ended = all.specialists.values().filter(|one| one.is_retired);
     match named {
+        None if ended.any(|one| one.name.as_deref() == Some(typed)) => Err(format!(
+            "the specialist {typed} is retired: gently specialist list --all shows it"
+        )),
         None => Err(format!(
             "no specialist '{}' is on record; {}",
             spelled_on_a_line(typed),
@@ -178,7 +199,10 @@ fn taken(all: &Specialists, name: &str, but: Option<SpecialistId>) -> Option<Str
         one.name.as_deref() == Some(name) && !one.is_retired && Some(one.id) != but
     };
     let other = all.specialists.values().find(has)?;
-    Some(format!("there is a specialist of that name: {}", other.id))
+    let id = short_name(&other.id.to_string());
+    Some(format!(
+        "there is a specialist {name} ({id}); to change it: gently specialist change {name}, or promote {name}"
+    ))
 }
 
 /// What of a specialist is committed to but its model.
@@ -248,7 +272,7 @@ pub async fn add(
         return Err(OpenHomeError::Refused(why));
     }
     let domains = domains_of(&all, &input.domains)?;
-    let model = model_id(opened, &input.model)?;
+    let model = model_id(opened, &input.model).await?;
     let mut content = content(key, (input.name.as_str(), &domains), input.window, system);
     content.push(("model", ArtifactField::Word(model)));
     let next = ArtifactId::Next { prefix: SPECIALIST };
@@ -256,16 +280,24 @@ pub async fn add(
     known(&opened.store, &recorded.document.id)
 }
 
-/// A model's whole id, as an exchange has it.
-fn model_id(opened: &OpenHome, typed: &str) -> Result<String, OpenHomeError> {
+/// A model's whole id, as an exchange has it; a name without its provider is one of a server's list.
+async fn model_id(opened: &OpenHome, typed: &str) -> Result<String, OpenHomeError> {
     let id = resolved(typed.trim(), &opened.config);
     no_secret("the model", &id)?;
-    match id.is_empty() || id.len() > MAX_MODEL || !is_plain_name(&id) {
-        true => Err(OpenHomeError::Refused(
+    if id.is_empty() || id.len() > MAX_MODEL || !is_plain_name(&id) {
+        return Err(OpenHomeError::Refused(
             "a specialist is bound to a model by its name, such as ollama/llama3.2: gently model list".to_owned(),
-        )),
-        false => Ok(id),
+        ));
     }
+    let whole = without_provider(&id, &opened.config).await?;
+    Ok(whole.map_or(id, |whole| whole.id))
+}
+
+/// What a person is told of a model that a specialist was bound to, where its server lists others and
+/// not this one.
+pub async fn unlisted(opened: &OpenHome, model: &str) -> Option<String> {
+    let instead = instead_of(model, &opened.config).await?;
+    Some(format!("{model} is bound as it was typed. {instead}"))
 }
 
 /// Changes all of a specialist but its model.
@@ -275,6 +307,12 @@ pub async fn change(
     change: &SpecialistChange,
 ) -> Result<KnownSpecialist, OpenHomeError> {
     must_keep_text(opened, "a specialist")?;
+    if change.is_nothing() {
+        return Err(OpenHomeError::Refused(
+            "say what is to be changed: --name, --domains, --window or --system; its model by gently specialist promote"
+                .to_owned(),
+        ));
+    }
     let key = opened.authorize().await?;
     let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;

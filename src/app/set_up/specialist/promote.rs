@@ -31,8 +31,9 @@ fn checked(metadata: &str) -> Result<String, String> {
             metadata.len()
         ));
     }
-    let read: Value = serde_json::from_str(metadata)
-        .map_err(|error| format!("the metadata are no JSON: {error}"))?;
+    let read: Value = serde_json::from_str(metadata).map_err(|_| {
+        "the metadata are no JSON: an object is wanted, such as {\"eval\":0.9}".to_owned()
+    })?;
     match read.is_object() {
         true => Ok(read.to_string()),
         false => Err("the metadata are a JSON object, such as {\"eval\":0.9}".to_owned()),
@@ -52,7 +53,7 @@ pub async fn promote(
         .map_err(OpenHomeError::Refused)?;
     let all = on_record(&opened.store)?;
     let found = find(&all, typed).map_err(OpenHomeError::Refused)?;
-    let to = model_id(opened, model)?;
+    let to = model_id(opened, model).await?;
     let from = found.model.clone().unwrap_or_default();
     if to == from {
         return Err(OpenHomeError::Refused(format!(

@@ -5,7 +5,7 @@ use crate::app::ask::chat::{history, last_erasure};
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 
-use super::commands::{AfterCommand, perform, say_place};
+use super::commands::{AfterCommand, perform, run_of_shell, say_place};
 use super::completion::ChatWords;
 use super::lines::{LineEvent, LineInput};
 use super::talk::Chat;
@@ -52,9 +52,13 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 continue;
             }
             ChatLine::OfShell { text, .. } if text == stood_there => text,
+            ChatLine::OfShell { text, .. } if run_of_shell(chat, &text).await => {
+                offer_history(chat, &mut lines);
+                continue;
+            }
             ChatLine::OfShell { text, here } => {
                 say(&format!(
-                    "that is a command of the shell: {here}; Enter again asks it"
+                    "that is a command of the shell: {here}; Enter again sends it to the model as a question"
                 ));
                 kept = text;
                 continue;

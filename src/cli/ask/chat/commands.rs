@@ -8,6 +8,7 @@ use rustyline::completion::unescape;
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
+use crate::app::find::exchange;
 use crate::app::home::open::OpenHomeError;
 use crate::app::set_up::specialist::called;
 use crate::cli::args::{Audit, Cli, Command};
@@ -16,7 +17,7 @@ use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, sa
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
-use super::typed::{COMMANDS, ChatCommand, FULL, ShownTurns};
+use super::typed::{COMMANDS, ChatCommand, CorrectionText, FULL, ShownTurns};
 use super::{checking, place, written};
 
 /// What is said where the next question begins a conversation.
@@ -74,7 +75,7 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Search(text) => search(chat, &text).await,
         ChatCommand::Rate { is_good, why } => rate(chat, is_good, why.as_deref()).await?,
         ChatCommand::Specialist(None) => do_words(chat, &["specialist", "list"]).await,
-        ChatCommand::Specialist(Some(name)) => choose_specialist(chat, &name)?,
+        ChatCommand::Specialist(Some(name)) => choose_specialist(chat, &name).await?,
         ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
@@ -188,7 +189,7 @@ async fn list_drift(chat: &Chat) {
     let thread = chat.thread.map(|thread| thread.to_string());
     match thread {
         Some(thread) => do_words(chat, &["drift", "list", "--conversation", &thread]).await,
-        None => do_words(chat, &["drift", "list"]).await,
+        None => say(NOTHING_ASKED),
     }
 }
 
@@ -277,6 +278,11 @@ fn last_asked(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
 /// Says of the answer of this conversation that came last whether it was good.
 async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenHomeError> {
     let verdict = if is_good { "good" } else { "bad" };
+    // An id is no reason: another answer is meant.
+    if let Some(id) = why.filter(|why| *why == "last" || is_exchange(chat, why)) {
+        do_words(chat, &["rate", "--", id, verdict]).await;
+        return Ok(());
+    }
     let why = why.map(|why| format!("--why={why}"));
     let last = last_asked(chat)?;
     let Some(last) = last else {
@@ -289,10 +295,23 @@ async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenH
     Ok(())
 }
 
-/// Asks a specialist from here on, or models by their own names, and says so.
-fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
+/// Whether a text is the id of an exchange on record, as screens spell it.
+fn is_exchange(chat: &Chat, text: &str) -> bool {
+    let is_id = text.contains('/') && !text.contains(char::is_whitespace);
+    is_id
+        && chat
+            .opened()
+            .is_ok_and(|opened| exchange(&opened.store, text).is_ok())
+}
+
+/// Asks a specialist from here on, or models by their own names, and says who answers.
+async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
     let Some(found) = chat.choose_specialist(name)? else {
-        say("models are asked by their own names");
+        let model = chat.answering().await?.id;
+        say(&format!(
+            "no specialist is asked; {} answers from here on",
+            quiet(&model)
+        ));
         return Ok(());
     };
     let model = found.model.as_deref().map_or_else(String::new, quiet);
@@ -302,21 +321,41 @@ fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
 }
 
 /// Puts a correction on record, about the question of this conversation that was asked last.
-async fn correct(chat: &Chat, claim: &str) -> Result<(), OpenHomeError> {
+async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
+    let said = match CorrectionText::of(text) {
+        Ok(said) => said,
+        Err(why) => {
+            could_not(&why, chat.json);
+            return Ok(());
+        }
+    };
     let last = last_asked(chat)?;
     let about: &[&str] = match &last {
         Some(id) => &["--about", id.as_str()],
         None => &[],
     };
-    let (claim, rejected) = match claim.split_once(" --not ") {
-        Some((claim, rejected)) => (claim, Some(format!("--not={rejected}"))),
-        None => (claim, None),
-    };
+    let rejected = said.rejected.map(|rejected| format!("--not={rejected}"));
     let mut words = [&["correction", "add"], about].concat();
     words.extend(rejected.as_deref());
-    words.extend(["--", claim]);
+    words.extend(["--", &said.claim]);
     do_words(chat, &words).await;
     Ok(())
+}
+
+/// Runs a line that is a command as a shell takes it, so that what was printed can be copied; false where
+/// it is none that runs within a chat.
+pub async fn run_of_shell(chat: &Chat, line: &str) -> bool {
+    let words = shlex::split(line).unwrap_or_default();
+    let Ok(cli) = Cli::try_parse_from(words) else {
+        return false;
+    };
+    match cli.command {
+        Command::Ask(_) | Command::Chat(_) | Command::Init(_) | Command::Restore(_) => false,
+        command => {
+            crate::cli::perform(command, chat.json).await;
+            true
+        }
+    }
 }
 
 async fn verify(json: bool) -> AfterCommand {

@@ -115,6 +115,49 @@ impl ShownTurns {
     }
 }
 
+/// What stands behind `/correct`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorrectionText {
+    /// What is right.
+    pub claim: String,
+    /// What is wrong, where that is said.
+    pub rejected: Option<String>,
+}
+
+impl CorrectionText {
+    /// Reads `TEXT [--not TEXT]`; quotation marks around a text are none of it.
+    ///
+    /// # Errors
+    /// A sentence for a person.
+    pub fn of(text: &str) -> Result<CorrectionText, String> {
+        const NOT: &str = "--not";
+        let usage = "/correct TEXT, or /correct TEXT --not TEXT";
+        let mut options = text
+            .split_whitespace()
+            .filter(|word| word.starts_with("--"));
+        if let Some(other) = options.find(|word| *word != NOT) {
+            let shown = crate::cli::screen::quiet(other);
+            return Err(format!("/correct has no {shown}: {usage}"));
+        }
+        let mut parts = text.split(NOT).map(|part| unquoted(part.trim()));
+        let (claim, rejected) = (parts.next().unwrap_or_default(), parts.next());
+        if claim.is_empty() || rejected.is_some_and(str::is_empty) || parts.next().is_some() {
+            return Err(format!("a text is missing: {usage}"));
+        }
+        Ok(CorrectionText {
+            claim: claim.to_owned(),
+            rejected: rejected.map(str::to_owned),
+        })
+    }
+}
+
+/// A text without the quotation marks around all of it.
+fn unquoted(text: &str) -> &str {
+    let inner = |mark: char| text.strip_prefix(mark)?.strip_suffix(mark);
+    let inner = inner('"').or_else(|| inner('\''));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
+}
+
 /// Describes a command in the list that `/help` shows.
 pub struct CommandHelp {
     /// Its name.
@@ -219,7 +262,8 @@ const ELSEWHERE: [(&str, &str); 6] = [
     ),
     (
         "rate",
-        "/good or /bad says it of the last answer, with why behind it; in a shell, gently rate of any",
+        "/good rates the last answer good, /bad bad; what stands behind it is the reason; gently rate ID good \
+         rates any other",
     ),
     (
         "rename",
@@ -302,8 +346,8 @@ impl ChatCommand {
             "note" => needed().map(ChatCommand::Note),
             "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
             "drift" if rest == "close" => Err(
-                "/drift close takes the id of a warning behind it, or all of this conversation's: \
-                 /drift close drift-42, or /drift close all"
+                "/drift close takes ids of warnings behind it, as /drift lists them, or all for those of this \
+                 conversation: /drift close all"
                     .to_owned(),
             ),
             "drift" => closed(rest).ok_or_else(|| takes(name)),
@@ -441,6 +485,36 @@ fn unknown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_correction_is_a_text_and_what_it_rejects() {
+        let of = |claim: &str, rejected: Option<&str>| {
+            let rejected = rejected.map(str::to_owned);
+            let claim = claim.to_owned();
+            Ok(CorrectionText { claim, rejected })
+        };
+        for (text, expected) in [
+            ("Snow is white.", of("Snow is white.", None)),
+            ("a --not b c", of("a", Some("b c"))),
+            (
+                "\"Snow is white.\" --not 'Snow is black.'",
+                of("Snow is white.", Some("Snow is black.")),
+            ),
+            ("\"One\" is not \"two\"", of("\"One\" is not \"two\"", None)),
+        ] {
+            assert_eq!(CorrectionText::of(text), expected, "{text}");
+        }
+        for wrong in [
+            "a --about last",
+            "a --not",
+            "--not b",
+            "a --not b --not c",
+            "a --not \"\"",
+            "--help",
+        ] {
+            assert!(CorrectionText::of(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_line_is_a_question_unless_one_slash_begins_it() {

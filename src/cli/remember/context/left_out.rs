@@ -70,7 +70,8 @@ pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
     lines
 }
 
-/// `the question 81bb5b35/16 is not shown again, with x.conf behind it; attach it again: -f x.conf`
+/// `81bb5b35/16 is not shown to the model again, nor x.conf behind it: logs and lists of settings are shown
+/// once. To show it, attach it again: -f x.conf`
 fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let (flag, between) = match door {
         QuestionDoor::Chat => ("/file", " and "),
@@ -86,11 +87,15 @@ fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
         Some(id) => format!("the question {id}"),
         None => "an earlier question".to_owned(),
     };
+    let why = match one.rule == ExclusionReason::EvidenceBlob.code() {
+        true => "logs, lists of settings and long documents are shown once",
+        false => one.why,
+    };
     let them = if again.len() == 1 { "it" } else { "them" };
     let attach = format!("attach {them} again: {}", again.join(between));
     let is_piped = again.len() < names.len();
     format!(
-        "{question} is not shown again, with {} behind it; {}",
+        "{question} is not shown to the model again, nor {} behind it: {why}. To show {them}, {}",
         names.join(", "),
         match (is_piped, again.is_empty()) {
             (false, _) => attach,

@@ -1,0 +1,219 @@
+//! What the next line and commit build upon, held against the lines and commits that are there.
+//!
+//! Columns of `head` and of an open session are no evidence: they say where to go on. A writer that
+//! goes on from a wrong one signs what can never verify, so it looks here before it signs.
+
+use crate::record::hash::Hash32;
+use crate::record::ledger::commit::MAIN;
+use crate::record::log::entry::{Event, Line};
+use crate::record::tree::{Frontier, parse_note};
+
+use super::ledger::PARTS;
+use super::table::values;
+use super::{LedgerHead, ReadStore, SessionRow, StoreError};
+
+/// A column that the lines or commits contradict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnFault {
+    /// Where: `head.segment_lines`.
+    pub place: String,
+    /// What stands there.
+    pub says: String,
+    /// What lines and commits say.
+    pub found: String,
+}
+
+impl ColumnFault {
+    fn of(place: &str, says: impl ToString, found: impl ToString) -> ColumnFault {
+        ColumnFault {
+            place: place.to_owned(),
+            says: says.to_string(),
+            found: found.to_string(),
+        }
+    }
+}
+
+/// A line of the log as it stands in the database; none for what is no line.
+fn read(text: &str) -> Option<Line> {
+    Line::parse(text.as_bytes()).ok()
+}
+
+impl ReadStore {
+    /// The first column of `head` that does not fit what is there.
+    pub fn head_fault(&self, head: &LedgerHead) -> Result<Option<ColumnFault>, StoreError> {
+        if let Some(fault) = frontier_fault(head) {
+            return Ok(Some(fault));
+        }
+        if let Some(fault) = self.end_fault(head)? {
+            return Ok(Some(fault));
+        }
+        self.segment_fault(head)
+    }
+
+    /// The last line against what `head` says of it.
+    fn end_fault(&self, head: &LedgerHead) -> Result<Option<ColumnFault>, StoreError> {
+        let fault = |column: &str, says: String, found: String| {
+            Some(ColumnFault::of(&format!("head.{column}"), says, found))
+        };
+        let mut last_two = self.lines(head.lines.saturating_sub(2), head.lines)?;
+        let Some(last) = last_two.pop() else {
+            let is_none = head.lines == 0 && head.hash == Hash32::GENESIS;
+            return Ok(match is_none {
+                true => None,
+                false => fault("lines", head.lines.to_string(), "no line".to_owned()),
+            });
+        };
+        let prev = match last_two.pop() {
+            None => Some(Hash32::GENESIS),
+            Some(text) => read(&text).map(|line| line.hash),
+        };
+        let place = format!("line {}", head.lines);
+        let Some((line, prev)) = read(&last).zip(prev) else {
+            return Ok(fault("lines", place, "what is no line".to_owned()));
+        };
+        if !line.follows(prev) {
+            let found = format!(
+                "a line that does not follow the one before it: {}",
+                line.hash
+            );
+            return Ok(fault("lines", place, found));
+        }
+        if line.hash != head.hash {
+            return Ok(fault("hash", head.hash.to_string(), line.hash.to_string()));
+        }
+        if line.time != head.time {
+            return Ok(fault("time", head.time.to_string(), line.time.to_string()));
+        }
+        if line.height > head.height {
+            let (says, found) = (head.height.to_string(), line.height.to_string());
+            return Ok(fault("height", says, found));
+        }
+        Ok(None)
+    }
+
+    /// How many lines are inside `main`, against its newest segment.
+    fn segment_fault(&self, head: &LedgerHead) -> Result<Option<ColumnFault>, StoreError> {
+        let sql = "SELECT segment_to FROM ledger_commit WHERE ref = ?1 AND n < ?2
+                   ORDER BY n DESC LIMIT 1";
+        let what = "read the newest segment";
+        let newest: Option<Option<u64>> = self.one(what, sql, values![MAIN, head.commits])?;
+        let inside = newest.flatten();
+        Ok(inside
+            .filter(|inside| *inside != head.segment_lines)
+            .map(|inside| {
+                let found = format!("{inside}, where the newest segment of main ends");
+                ColumnFault::of("head.segment_lines", head.segment_lines, found)
+            }))
+    }
+
+    /// The first column of an open session that does not fit its exchanges.
+    pub fn session_fault(&self, session: &SessionRow) -> Result<Option<ColumnFault>, StoreError> {
+        let sql = "SELECT ifnull(max(seq), 0) FROM llm_exchange WHERE session_id = ?1";
+        let prompts: u64 =
+            self.sole("read a session's newest prompt", sql, values![session.uuid])?;
+        if prompts != session.prompts {
+            let found = format!("{prompts}, as its newest prompt is numbered");
+            let fault = ColumnFault::of("chat_session.prompts", session.prompts, found);
+            return Ok(Some(fault));
+        }
+        let is_newest = match session.chain_head == session.id {
+            true => !self.is_answered_after(session, 0, 0)?,
+            false => {
+                let of = self.chain_place(session)?;
+                let later = of.map(|(seq, line)| self.is_answered_after(session, seq, line));
+                later.transpose()? == Some(false)
+            }
+        };
+        Ok((!is_newest).then(|| {
+            let found = "another chain entry of its newest answer";
+            ColumnFault::of("chat_session.chain_head", session.chain_head, found)
+        }))
+    }
+
+    /// Number and outcome's line of a session's exchange that has its chain entry.
+    fn chain_place(&self, session: &SessionRow) -> Result<Option<(u64, u64)>, StoreError> {
+        let sql = format!(
+            "{PARTS} SELECT e.seq, e.outcome_line FROM part CROSS JOIN llm_exchange e
+              WHERE e.prompt_line >> 15 = part.p AND e.chain_entry = ?2 AND e.session_id = ?1 LIMIT 1"
+        );
+        let what = "find a session's newest chain entry";
+        self.one(what, &sql, values![session.uuid, session.chain_head])
+    }
+
+    /// Whether a prompt of a session behind `seq` was answered behind a line.
+    fn is_answered_after(
+        &self,
+        session: &SessionRow,
+        seq: u64,
+        line: u64,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM llm_exchange WHERE session_id = ?1 AND seq > ?2
+                                   AND outcome = 'answered' AND outcome_line > ?3)";
+        let what = "look for a later answer of a session";
+        self.sole(what, sql, values![session.uuid, seq, line])
+    }
+
+    /// Whether the lines behind so many are those that a rebuild adds without a key: `recover` alone,
+    /// each behind the one before it, no earlier, and under the highest height that was named.
+    pub(super) fn are_recovered(&self, covered: u64, lines: &[String]) -> Result<bool, StoreError> {
+        if lines.is_empty() {
+            return Ok(true);
+        }
+        let Some((mut before, height)) = self.end_of(covered)? else {
+            return Ok(false);
+        };
+        for text in lines {
+            let Some(line) = read(text) else {
+                return Ok(false);
+            };
+            let is_recover = matches!(line.event, Event::Recover { .. }) && line.session.is_none();
+            let fits = line.height == height && line.time >= before.time;
+            if !is_recover || !fits || !line.follows(before.hash) {
+                return Ok(false);
+            }
+            before = line;
+        }
+        Ok(true)
+    }
+
+    /// The line of a number, from 1, and the highest height that was named up to it: the newest line
+    /// outside of sessions has that of its time.
+    fn end_of(&self, number: u64) -> Result<Option<(Line, u32)>, StoreError> {
+        const AT_ONCE: u64 = 256;
+        let (mut to, mut last, mut height) = (number, None, 0);
+        while to > 0 {
+            let from = to.saturating_sub(AT_ONCE);
+            for text in self.lines(from, to)?.iter().rev() {
+                let Some(line) = read(text) else {
+                    return Ok(None);
+                };
+                height = height.max(line.height);
+                let ends = line.session.is_none();
+                last = last.or(Some(line));
+                if ends {
+                    return Ok(last.map(|line| (line, height)));
+                }
+            }
+            to = from;
+        }
+        Ok(last.map(|line| (line, height)))
+    }
+}
+
+/// The right edge of the tree: over all lines, and under the root of a tree head over as many.
+fn frontier_fault(head: &LedgerHead) -> Option<ColumnFault> {
+    let fault = |says: String, found: String| Some(ColumnFault::of("head.frontier", says, found));
+    let tree = match Frontier::from_bytes(&head.frontier) {
+        Ok(tree) => tree,
+        Err(error) => return fault("what is no tree".to_owned(), error.to_string()),
+    };
+    if tree.size() != head.lines {
+        let says = format!("a tree over {} lines", tree.size());
+        return fault(says, format!("{} lines", head.lines));
+    }
+    let note = parse_note(head.checkpoint.as_deref()?).ok()?;
+    if note.size == head.lines && note.root != tree.root() {
+        return fault(tree.root().to_string(), note.root.to_string());
+    }
+    None
+}
