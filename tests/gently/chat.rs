@@ -293,12 +293,21 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "exit", ends);
     typist.types(CTRL_C);
     typist.sees(PROMPT);
-    let here = "command of the shell: here it is /drift";
-    sends(&mut typist, "gently drift list", here);
+    let here = "command of the shell: Ctrl-D ends the chat; Enter again sends it to the model";
+    sends(&mut typist, "gently chat", here);
     assert!(server.requests().is_empty());
     typist.types("\r");
     typist.sees("Zero.");
     typist.sees(PROMPT);
+    // What is printed can be copied.
+    let none = "no warning of an answer is open";
+    sends(&mut typist, "gently drift list", none);
+    sends(&mut typist, "gently drift show drift-9", "no drift event");
+    sends(
+        &mut typist,
+        "/correct One. --about last",
+        "/correct has no --about",
+    );
     sends(&mut typist, "/new", "a new conversation begins");
     // What is no command goes to no model, however often it is sent.
     sends(&mut typist, "/export x.md", "gently conversation export");

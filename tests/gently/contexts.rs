@@ -1022,7 +1022,8 @@ fn a_file_that_is_not_shown_again_is_named_with_the_way_out() {
     let second = second["id"].as_str().unwrap();
     let third = person.gently(&["ask", "And name6?"]).exits(0);
     let line = format!(
-        "the question {second} is not shown again, with my x.conf behind it; attach it again: -f 'my x.conf'\n"
+        "the question {second} is not shown to the model again, nor my x.conf behind it: logs, lists of settings and \
+         long documents are shown once; attach it again: -f 'my x.conf'\n"
     );
     let answered = third.err.find("✔").expect("it was answered");
     assert!(

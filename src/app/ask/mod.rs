@@ -219,7 +219,7 @@ pub async fn prepare<'a>(
     let why = choice
         .why
         .as_ref()
-        .filter(|_| !goes_on(opened, model.id()) && !asked_last(opened, model.id()));
+        .filter(|_| request.thread.anew || !goes_on(opened, model.id()));
     why.into_iter()
         .chain(&choice.notices)
         .for_each(|line| notice(line));
@@ -383,12 +383,6 @@ fn goes_on(opened: &OpenHome, model: &str) -> bool {
         .filter(|session| session.prompts > 0 && !session.is_quiet(now, idle));
     let newest = in_use.max_by_key(|session| session.last_at);
     newest.is_some_and(|session| session.model == model)
-}
-
-/// Whether the newest question on record went to this model: whoever asks was told then.
-fn asked_last(opened: &OpenHome, model: &str) -> bool {
-    let newest = opened.store.newest_exchange().ok().flatten();
-    newest.is_some_and(|exchange| exchange.model == model)
 }
 
 /// The model with the images to look at; only one behind a server looks at any.

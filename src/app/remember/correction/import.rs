@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             (said.subject.as_deref(), said.confidence),
-            (Some("capital of australia"), 123)
+            (Some("Capital of Australia"), 123)
         );
         assert_eq!(
             (said.domain.as_ref().map(DomainName::as_str), source),

@@ -226,6 +226,12 @@ fn item_of(said: &CorrectionInput, source: &str) -> Result<ItemInput, FieldSente
         })
     });
     let fault = fault.or_else(|| {
+        (!is_balanced(&said.rejected)).then(|| {
+            let why = "the parentheses of what it rejects don't match, and it is put before a model between two of them";
+            FieldSentence::from(why.to_owned())
+        })
+    });
+    let fault = fault.or_else(|| {
         let same = same_claim(&said.claim, &said.rejected);
         same.then(|| {
             FieldSentence::from(
@@ -264,11 +270,37 @@ fn decay_of(all: &Specialists, domain: &str) -> DecayClass {
     known.and_then(|known| known.decay).unwrap_or(DEFAULT_DECAY)
 }
 
-/// Whether a text has what stands between a claim and what it rejects, as the eye reads it.
+/// Whether a text has what stands between a claim and what it rejects, as the eye reads it: `not` behind
+/// a bracket or a sign that looks like one, and before a colon or a sign that looks like one.
 fn is_reserved(text: &str) -> bool {
+    /// Signs that stand beside a word in plain writing.
+    const USUAL: &str = "*_\"',.;!?-/|<>=~`+&%$#@\\";
+    let is_mark = |c: &char| matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20ff}');
     let seen = as_seen(text).to_lowercase();
-    let seen: String = seen.split_whitespace().collect();
-    seen.contains(RESERVED)
+    let seen = seen.chars().filter(|c| !c.is_whitespace() && !is_mark(c));
+    let seen: Vec<char> = seen.collect();
+    let is_sign = |c: &char| !c.is_alphanumeric() && !USUAL.contains(*c);
+    seen.windows(5).any(|part| match part {
+        [before, 'n', 'o', 't', after] => {
+            let opens = is_sign(before) && !matches!(before, ')' | ']' | '}' | ':');
+            let ends = is_sign(after) && !matches!(after, '(' | ')' | '[' | ']' | '{' | '}');
+            opens && ends
+        }
+        _ => false,
+    })
+}
+
+/// Whether each closing parenthesis of a text has its opening one before it: what is rejected stands
+/// between two of them.
+fn is_balanced(text: &str) -> bool {
+    let mut depth = 0_i64;
+    for c in text.chars() {
+        depth += i64::from(c == '(') - i64::from(c == ')');
+        if depth < 0 {
+            return false;
+        }
+    }
+    depth == 0
 }
 
 /// The correction in force that says the same, if there is one.

@@ -79,8 +79,8 @@ impl ChosenSpecialist {
         let domains: Vec<String> = domains.collect();
         let known = match (self.is_prior(), own.rated) {
             (true, _) => "nothing is rated yet".to_owned(),
-            (false, 1) => "1 answer rated".to_owned(),
-            (false, rated) => format!("{rated} answers rated"),
+            (false, 1) => "1 answer rated in all".to_owned(),
+            (false, rated) => format!("{rated} answers rated in all"),
         };
         let others: Vec<&(String, Bid)> = self
             .bids

@@ -609,13 +609,13 @@ mod tests {
             ("/deep", "/deep on|off"),
             ("/deep maybe", "/deep on|off"),
             ("/drift now", "/drift [close ID…|all]"),
-            ("/drift close", "or /drift close all"),
+            ("/drift close", "/drift close all"),
             ("/erase", "/erase last|ID"),
             ("/delete last", "gently conversation delete"),
             ("/export x.md", "gently conversation export"),
             ("/share", "gently share"),
             ("/check x", "gently check"),
-            ("/rate last good", "/good or /bad"),
+            ("/rate last good", "gently rate ID good"),
             ("/rename x", "/title TEXT"),
         ] {
             match ChatLine::of(line) {

@@ -70,8 +70,8 @@ pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
     lines
 }
 
-/// `81bb5b35/16 is not shown to the model again, nor x.conf behind it: logs and lists of settings are shown
-/// once. To show it, attach it again: -f x.conf`
+/// `the question 81bb5b35/16 is not shown to the model again, nor x.conf behind it: logs, lists of settings
+/// and long documents are shown once; attach it again: -f x.conf`
 fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let (flag, between) = match door {
         QuestionDoor::Chat => ("/file", " and "),
@@ -95,7 +95,7 @@ fn line_of_files(one: &UnshownReference, door: QuestionDoor) -> String {
     let attach = format!("attach {them} again: {}", again.join(between));
     let is_piped = again.len() < names.len();
     format!(
-        "{question} is not shown to the model again, nor {} behind it: {why}. To show {them}, {}",
+        "{question} is not shown to the model again, nor {} behind it: {why}; {}",
         names.join(", "),
         match (is_piped, again.is_empty()) {
             (false, _) => attach,
