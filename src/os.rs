@@ -41,6 +41,19 @@ pub fn shell_word(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// How many bytes somebody without privileges can still write on the disk that holds a path.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(path)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Elsewhere the system is not asked.
+#[cfg(not(unix))]
+pub fn free_bytes(_path: &Path) -> io::Result<u64> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Whether what is printed goes into a file that a person can hand on; a pipe is none.
 #[cfg(unix)]
 pub fn is_led_into_file() -> bool {

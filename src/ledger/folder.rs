@@ -125,24 +125,47 @@ pub(super) fn writable(dir: &Path) -> Result<(), String> {
     for part in ["config", "packed-refs"] {
         let path = dir.join(part);
         match path.symlink_metadata() {
-            Ok(found) => only_file(&path, found.file_type())?,
+            Ok(found) => only_own_file(dir, &path, found.file_type())?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(format!("{part}: {e}")),
         }
     }
-    only_files_below(&dir.join("refs"))?;
-    only_files_below(&dir.join("objects/pack"))
+    only_files_below(dir, &dir.join("refs"))?;
+    only_files_below(dir, &dir.join("objects/pack"))
 }
 
-fn only_files_below(folder: &Path) -> Result<(), String> {
+fn only_files_below(dir: &Path, folder: &Path) -> Result<(), String> {
     for entry in listing(folder)? {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => only_files_below(&entry.path())?,
-            Ok(kind) => only_file(&entry.path(), kind)?,
+            Ok(kind) if kind.is_dir() => only_files_below(dir, &entry.path())?,
+            Ok(kind) => only_own_file(dir, &entry.path(), kind)?,
             Err(_) => {}
         }
     }
     Ok(())
+}
+
+/// What is no file in a ledger that is written to is put away first.
+fn only_own_file(dir: &Path, path: &Path, kind: fs::FileType) -> Result<(), String> {
+    only_file(path, kind).map_err(|why| format!("{why}. {}", put_away(dir, path)))
+}
+
+/// What helps where something in a home's ledger is no file. It goes beside the ledger: within it, git
+/// would find it under its new name, and among `refs` take it for a ref.
+pub fn put_away(dir: &Path, part: &Path) -> String {
+    let name = part.file_name().unwrap_or_default().to_string_lossy();
+    let names = (1u32..).map(|n| match n {
+        1 => format!("{name}.aside"),
+        _ => format!("{name}.aside-{n}"),
+    });
+    let mut places = names.map(|name| dir.with_file_name(name));
+    let free = places.find(|place| place.symlink_metadata().is_err());
+    let aside = free.unwrap_or_else(|| dir.with_file_name("aside"));
+    format!(
+        "Put it away: `mv {} {}`; then `gently audit rebuild` writes anew what the database holds",
+        os::shell_word(part),
+        os::shell_word(&aside)
+    )
 }
 
 /// Whether there is a file `HEAD`, of a branch or a commit: without one, stock git finds no repository.

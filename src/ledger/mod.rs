@@ -21,7 +21,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use error::LedgerError;
-pub use folder::head_of;
+pub use folder::{head_of, put_away};
 pub use notes::NoteMap;
 
 /// The only object format of a ledger (format, section 2): every host and tool reads SHA-1.

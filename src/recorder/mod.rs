@@ -64,7 +64,7 @@ pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
 pub use recovery::adopt::{
-    ADOPT, AdoptFault, AdoptionResult, LOST_WITH_DATABASE, NewerCommit, NewerLedger,
+    ADOPT, AdoptFault, AdoptionResult, LOST_WITH_DATABASE, LostArtifact, NewerCommit, NewerLedger,
 };
 pub use recovery::rebuild::{
     Contradiction, MissingParts, RebuildOutcome, look as look_for_losses, rebuild, sign_rebuilt,

@@ -107,11 +107,27 @@ pub enum StoreError {
     },
     /// No room for what was to be written.
     #[error(
-        "the disk that gently.db is on is full, or a limit on the size of files is reached, so gently can't {what}. \
-         Make room there (`gently doctor` says where it is, and how much is free), then ask \
-         again: what was recorded before is whole (SQLite: {reason})"
+        "the disk that {file} is on is full, or a limit on the size of files is reached, so gently can't {what}. What \
+         was recorded before is whole, and nothing of what failed is. Make room there (`gently doctor` says where the \
+         home is, and how much is free), then give the same command again (SQLite: {reason})"
     )]
     Full {
+        /// The file that has no room.
+        file: String,
+        /// What was being done.
+        what: &'static str,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// The system could not read or write.
+    #[error(
+        "{file} could not be read or written, so gently can't {what}. Is the disk full or failing, or a limit on the \
+         size of files set? `gently doctor` says where the home is, and how much is free. Nothing of what failed is \
+         recorded. Make room, then give the same command again (SQLite: {reason})"
+    )]
+    Io {
+        /// The file that was being read or written.
+        file: String,
         /// What was being done.
         what: &'static str,
         /// What SQLite said.

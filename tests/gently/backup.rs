@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::auth::{Gently, Ran};
 use super::model_server::{Behaviour, ModelServer};
+use super::unguarded::unguarded;
 
 const PASSPHRASE: (&str, &str) = ("GENTLY_PASSPHRASE", "correct horse");
 
@@ -213,6 +214,94 @@ fn a_newer_published_ledger_is_taken_over() {
     fsck(&gently);
 }
 
+/// What somebody added after the backup is named by kind and id, and none of its words are.
+#[test]
+fn what_is_lost_of_corrections_and_specialists_is_named() {
+    let (gently, server) = (Gently::new(), ModelServer::start(Behaviour::Good));
+    let base = server.base_url();
+    let with_model = [
+        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ];
+    let ok = |args: &[&str]| {
+        let ran = gently.run(args, &with_model);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+    };
+    ok(&["ask", "one"]);
+    ok(&["fact", "add", "The whale is grey."]);
+    let file = backup(&gently, "b.age");
+    ok(&["correction", "add", "The verbena is blue."]);
+    ok(&["domain", "add", "law", "--words", "visas, courts"]);
+    let lawyer = ["specialist", "add", "lawyer", "-m", "openai/law-1b"];
+    ok(&lawyer);
+    ok(&["ask", "--accuracy", "fast", "Which visa?"]);
+    ok(&["rate", "last", "good"]);
+    ok(&["specialist", "promote", "lawyer", "--to", "openai/law-2b"]);
+    ok(&["note", "add", "Of verbena."]);
+    ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let home = gently.home();
+    let again = gently.beside("again");
+    let copied = Command::new("cp").arg("-a").args([&home, &again]).status();
+    assert!(copied.unwrap().success());
+    let mirror = mirror.to_str().unwrap();
+    let view = adopt(&gently, &["--from", mirror]).json();
+    let lost = view["artifacts_lost"].as_array().unwrap();
+    let lost: Vec<String> = lost
+        .iter()
+        .map(|lost| {
+            format!(
+                "{} {}",
+                lost["kind"].as_str().unwrap(),
+                lost["id"].as_str().unwrap()
+            )
+        })
+        .collect();
+    for named in [
+        "correction correction:000001",
+        "domain domain:000001",
+        "specialist specialist:000001",
+        "rating rating:000001",
+        "promotion promotion:000001",
+        "note note:000001",
+    ] {
+        assert!(lost.iter().any(|lost| lost == named), "{named}: {lost:?}");
+    }
+    assert!(
+        !lost.iter().any(|lost| lost.starts_with("fact ")),
+        "{lost:?}"
+    );
+    let verified = gently.ok(&["audit", "verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    // What is added anew gets numbers of its own.
+    ok(&["correction", "add", "The verbena is blue."]);
+    ok(&lawyer);
+    let listed = gently.ok(&["correction", "list"]).out;
+    assert!(listed.contains("correction-2"), "{listed}");
+    gently.ok(&["audit", "verify"]);
+
+    // The same on a screen.
+    fs::remove_dir_all(&home).unwrap();
+    fs::rename(&again, &home).unwrap();
+    let told = gently.run(&["audit", "adopt", "--from", mirror], &[]);
+    for line in [
+        "correction: correction-1",
+        "domain: domain-1",
+        "specialist: specialist-1",
+        "rating: rating-1",
+        "promotion: promotion-1",
+        "note: note-1",
+    ] {
+        assert!(told.err.contains(line), "{line}: {told:?}");
+    }
+    for word in ["verbena", "visas", "lawyer", "law-1b"] {
+        assert!(!told.err.contains(word), "{word}: {told:?}");
+    }
+}
+
 #[test]
 fn what_was_erased_after_the_backup_is_said_to_be_back() {
     let gently = Gently::new();
@@ -337,6 +426,36 @@ fn two_histories_are_refused() {
     .says(1, "nothing was taken over");
     assert_eq!(gently.log(), log);
     gently.ok(&["audit", "verify"]);
+}
+
+/// A backup without a tree head, and none beside its log: what was published newer is taken over, and its
+/// signatures cover what the home has.
+#[test]
+fn a_restored_home_without_a_tree_head_takes_over_what_is_newer() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    let file = backup(&gently, "b.age");
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["session", "close"]);
+    let (mirror, _) = publish(&gently);
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    let database = unguarded(gently.home().join("gently.db"));
+    let gone = database.execute("UPDATE head SET checkpoint = NULL", []);
+    assert_eq!(gone.unwrap(), 1);
+    drop(database);
+    fs::remove_file(gently.home().join("audit.checkpoint")).unwrap();
+    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
+    assert_eq!(
+        (taken.code, &taken.json()["texts_lost"]),
+        (0, &1.into()),
+        "{taken:?}"
+    );
+    gently.ok(&["ask", "three"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+    gently.ok(&["audit", "verify", "--require", "signed"]);
+    fsck(&gently);
 }
 
 /// A backup while another process asks; its prompt was answered after it, or never.

@@ -259,3 +259,53 @@ fn later_turns_can_be_opened_after_an_erasure() {
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
     assert_eq!(shown["erased"], json!(null));
 }
+
+/// Many are erased in portions. Where one fails, it is said how many are erased and how many are not, and the
+/// same command goes on with the rest.
+#[test]
+fn what_of_many_is_erased_is_said_when_a_portion_fails() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/x"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    let questions: String = (1..=203).map(|n| format!("What is {n}?\n")).collect();
+    person.piped(&["chat"], questions.as_bytes()).exits(0);
+    let database = Connection::open(person.at("gently.db")).unwrap();
+    database
+        .execute_batch(
+            "CREATE TRIGGER no_more BEFORE UPDATE OF salt ON llm_exchange WHEN
+               (SELECT count(*) FROM llm_exchange WHERE salt IS NULL) >= 201
+             BEGIN SELECT RAISE(ABORT, 'there is no more room'); END",
+        )
+        .unwrap();
+    let erased = || {
+        let sql = "SELECT count(*) FROM llm_exchange WHERE salt IS NULL";
+        let count = person
+            .database()
+            .query_row(sql, [], |row| row.get::<_, i64>(0));
+        count.unwrap()
+    };
+    let delete = ["conversation", "delete", "last", "--yes"];
+    let stopped = person.gently(&delete).exits(3);
+    let words = stopped.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "erased, and on record as erased: 200 of 203 exchanges; not erased: 3 exchanges.",
+        "there is no more room",
+        "not recorded, but for what is said to be erased",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    assert_eq!(erased(), 200);
+    database.execute_batch("DROP TRIGGER no_more").unwrap();
+    // It is in the archive, so that the last conversation is another: its id is said.
+    let (_, next) = words.split_once("3 exchanges. `gently ").unwrap();
+    let (next, _) = next.split_once('`').unwrap();
+    let typed: Vec<&str> = next.split(' ').chain(["--yes"]).collect();
+    assert_eq!(typed[..2], ["conversation", "delete"]);
+    person.gently(&typed).exits(0);
+    assert_eq!(erased(), 203);
+    person.gently(&["audit", "verify"]).exits(0);
+}

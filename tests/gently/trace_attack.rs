@@ -12,8 +12,10 @@ use gently::app::prove::trace::select::TraceSelection;
 use gently::keys::SigningKey;
 use gently::record::hash::Hash32;
 use gently::record::trace::envelope::{Envelope, EnvelopeHead};
-use gently::record::trace::level::{TraceLevel, TraceProfile};
+use gently::record::trace::field::TraceField;
+use gently::record::trace::level::{Absence, TraceLevel, TraceProfile};
 use gently::record::trace::mapping::TraceRequest;
+use gently::record::trace::read::read;
 use gently::record::trace::signed::{Trace, TraceVerifier, UnsignedTrace};
 use gently::record::trace::value::TraceValue;
 
@@ -61,6 +63,13 @@ fn put(said: &mut UnsignedTrace, event: &str, key: &str, value: TraceValue) {
         .find(|component| component.event_type == event)
         .unwrap();
     component.data.insert(key.to_owned(), value);
+}
+
+/// Takes a field out, and says why it is not there.
+fn take(head: &mut EnvelopeHead, said: &mut UnsignedTrace, field: TraceField, why: Absence) {
+    let profile = TraceProfile::SevenComponents;
+    assert!(field.take(profile, said));
+    head.absent.insert(field.place(profile).path(), why);
 }
 
 fn as_base64(key: &SigningKey) -> String {
@@ -167,7 +176,7 @@ fn what_the_owner_binds_is_held_against_record_and_proof() {
     let args = ["last", "--level", "generic", "--with-proof"];
     let file = exported(&person, "proven.json", &args);
     let (stranger, key) = (Person::new(), own_key(&person));
-    let changes: [(&str, Change, &[&str], &[&str]); 7] = [
+    let changes: [(&str, Change, &[&str], &[&str]); 11] = [
         (
             "times of components",
             |_, said| said.started_at = "2025-01-01T00:00:00Z".to_owned(),
@@ -184,7 +193,7 @@ fn what_the_owner_binds_is_held_against_record_and_proof() {
             "no task_id",
             |head, said| {
                 said.task_id = None;
-                let reason = gently::record::trace::level::Absence::Erased;
+                let reason = Absence::Erased;
                 head.absent.insert("task_id".to_owned(), reason);
             },
             &["on_record"],
@@ -193,12 +202,49 @@ fn what_the_owner_binds_is_held_against_record_and_proof() {
         (
             "a reason",
             |head, _| {
-                let reason = gently::record::trace::level::Absence::Erased;
+                let reason = Absence::Erased;
                 let path = "THOUGHT_START.task_priority".to_owned();
                 head.absent.insert(path, reason);
             },
-            &[],
-            &["same"],
+            &["fields"],
+            &["fields", "same"],
+        ),
+        (
+            "a reason of another field",
+            |head, said| {
+                head.committed = None;
+                take(head, said, TraceField::EffectiveSources, Absence::NotUsd);
+            },
+            &["fields", "on_record"],
+            &["fields", "on_record"],
+        ),
+        (
+            "a reason that the field may have",
+            |head, _| {
+                let path = "ACTION_RESULT.cost_cents".to_owned();
+                head.absent.insert(path, Absence::NotUsd);
+            },
+            &["on_record"],
+            &["on_record", "same"],
+        ),
+        (
+            "independent sources",
+            |head, said| {
+                head.committed = None;
+                let sources = read(b"9.0").unwrap();
+                put(said, "IDMA_RESULT", "k_eff", sources);
+            },
+            &["on_record"],
+            &["on_record"],
+        ),
+        (
+            "depth",
+            |head, said| {
+                head.committed = None;
+                put(said, "THOUGHT_START", "thought_depth", TraceValue::count(4));
+            },
+            &["on_record"],
+            &["on_record"],
         ),
         (
             "tokens, and no commitment",

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use gently::record::trace::field::{TraceField, TraceStep};
+use gently::record::trace::document::{TOLD, TOLD_WITHOUT_ANSWER};
+use gently::record::trace::field::{TASK_ID, TASK_ID_ABSENCES, TraceField, TraceStep};
 use gently::record::trace::level::{Absence, TraceLevel, TraceProfile};
 use serde_json::Value;
 
@@ -92,6 +93,61 @@ fn the_schema_and_the_page_name_every_field_and_nothing_else() {
         let codes = &schema["$defs"]["envelope"]["properties"]["absent"];
         let codes = codes["additionalProperties"]["enum"].as_array().unwrap();
         assert!(codes.contains(&Value::from(code)) && codes.len() == Absence::ALL.len());
+    }
+}
+
+/// The codes and the fields of a row of the page's table of reasons.
+fn reasons(row: &str) -> Option<(Vec<String>, Vec<String>)> {
+    let quoted = |cell: &str| {
+        cell.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let (codes, fields) = row
+        .strip_prefix("| ")?
+        .strip_suffix(" |")?
+        .split_once(" | ")?;
+    Some((quoted(codes), quoted(fields)))
+}
+
+#[test]
+fn the_page_says_by_which_codes_each_field_may_be_absent() {
+    let traces = page("traces.md");
+    let rows = traces
+        .lines()
+        .skip_while(|line| !line.starts_with("| codes |"));
+    let rows = rows.skip(2).map_while(reasons);
+    let mut said: Vec<(String, Vec<String>)> = rows
+        .flat_map(|(codes, fields)| fields.into_iter().map(move |field| (field, codes.clone())))
+        .collect();
+    let codes = |absences: &[Absence]| -> Vec<String> {
+        let codes = absences.iter().map(|absence| absence.code().to_owned());
+        codes.collect()
+    };
+    let fields = TraceField::ALL.iter().map(|field| field.row());
+    let mut expected: Vec<(String, Vec<String>)> = fields
+        .map(|row| (row.name.to_owned(), codes(row.absences)))
+        .collect();
+    expected.push((TASK_ID.to_owned(), codes(TASK_ID_ABSENCES)));
+    said.sort();
+    expected.sort();
+    assert_eq!(said, expected);
+}
+
+/// The page names the fields that a proof is compared with, and no others.
+#[test]
+fn the_page_says_what_is_held_against_a_proof() {
+    let page = page("traces.md");
+    let told = page.split("**Against a proof.**").nth(1).unwrap();
+    let told = told.split("The commitment").next().unwrap();
+    let quoted: BTreeSet<&str> = told.split('`').skip(1).step_by(2).collect();
+    for field in TraceField::ALL {
+        let name = field.row().name;
+        let name = name.rsplit('.').next().unwrap();
+        let is_told = TOLD.contains(field) || TOLD_WITHOUT_ANSWER.contains(field);
+        assert_eq!(quoted.contains(name), is_told, "{name}");
     }
 }
 

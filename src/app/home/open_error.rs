@@ -16,6 +16,7 @@ use crate::verify::VerifyError;
 use crate::witness::WitnessError;
 
 use crate::app::find::FindError;
+use crate::app::keep::erase::StoppedErasing;
 use crate::app::sentence::{FieldSentence, sentence};
 use crate::app::words::either;
 
@@ -129,9 +130,18 @@ pub enum OpenHomeError {
     /// What was asked for can't be done in this home as it is; the words say why, and what helps.
     #[error("{0}")]
     Refused(String),
+    /// An erasing of many that was stopped between two of its portions.
+    #[error(transparent)]
+    Erasing(Box<StoppedErasing>),
     /// The same of what a request names, or does not name; a door spells that its own way.
     #[error("{0}")]
     Wanting(FieldSentence),
+}
+
+impl From<StoppedErasing> for OpenHomeError {
+    fn from(stopped: StoppedErasing) -> OpenHomeError {
+        OpenHomeError::Erasing(Box::new(stopped))
+    }
 }
 
 impl OpenHomeError {

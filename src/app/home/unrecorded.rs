@@ -1,5 +1,6 @@
 //! What is on record of something that failed: what is not, or not for certain, is shown to nobody.
 
+use crate::app::keep::erase::StoppedErasing;
 use crate::recorder::RecorderError;
 
 use super::open_error::OpenHomeError;
@@ -48,22 +49,41 @@ impl RecordState {
         }
     }
 
+    /// After an erasing of which some is on record.
+    fn of_erasing(stopped: &StoppedErasing) -> Self {
+        match RecordState::of(&stopped.cause) {
+            NOT_RECORDED => RecordState {
+                recorded: Some(false),
+                sentence: "not recorded, but for what is said to be erased",
+            },
+            known => known,
+        }
+    }
+
     /// After an error; none when it came before there was anything to record.
     pub fn after(error: &OpenHomeError) -> Option<Self> {
         match error {
             OpenHomeError::ReadOnly { .. } => Some(NOT_RECORDED),
-            OpenHomeError::Recorder(
-                RecorderError::NotOpen { .. }
-                | RecorderError::InFlight { .. }
-                | RecorderError::ClockFine { .. }
-                | RecorderError::AuthKey(_)
-                | RecorderError::NotAllowed { .. }
-                | RecorderError::KernelChanged { .. }
-                | RecorderError::KeyNotNew { .. }
-                | RecorderError::Adopt(_),
-            ) => None,
-            OpenHomeError::Recorder(cause) => Some(RecordState::of(cause)),
+            OpenHomeError::Recorder(cause) => RecordState::after_recorder(cause),
+            OpenHomeError::Erasing(stopped) if stopped.erased > 0 => {
+                Some(RecordState::of_erasing(stopped))
+            }
+            OpenHomeError::Erasing(stopped) => RecordState::after_recorder(&stopped.cause),
             _ => None,
+        }
+    }
+
+    fn after_recorder(cause: &RecorderError) -> Option<Self> {
+        match cause {
+            RecorderError::NotOpen { .. }
+            | RecorderError::InFlight { .. }
+            | RecorderError::ClockFine { .. }
+            | RecorderError::AuthKey(_)
+            | RecorderError::NotAllowed { .. }
+            | RecorderError::KernelChanged { .. }
+            | RecorderError::KeyNotNew { .. }
+            | RecorderError::Adopt(_) => None,
+            cause => Some(RecordState::of(cause)),
         }
     }
 }

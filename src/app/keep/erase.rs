@@ -15,7 +15,7 @@ use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
-use crate::recorder::{ACTION, Erasure, ErasureReach, ErasureResult};
+use crate::recorder::{ACTION, Erasure, ErasureReach, ErasureResult, RecorderError};
 use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreError};
 
 use crate::app::ask::model_choice::server;
@@ -399,6 +399,96 @@ pub fn names(
     })
 }
 
+/// An erasing of many that was stopped: portions before that are on record, and those behind it are not
+/// begun.
+#[derive(Debug, thiserror::Error)]
+#[error("{}. What stopped it: {cause}", self.words())]
+pub struct StoppedErasing {
+    /// How many exchanges are erased, which is on record.
+    pub erased: usize,
+    /// How many there are of which only the next start shows it.
+    pub unknown: usize,
+    /// How many are not.
+    pub left: usize,
+    /// How many titles of conversations are not.
+    pub titles_left: usize,
+    /// What failed.
+    pub cause: RecorderError,
+    /// What goes on with the rest.
+    pub next: String,
+}
+
+impl StoppedErasing {
+    /// In the portion `n`, from 0, of some exchanges and, behind them, of so many titles.
+    fn at(n: usize, exchanges: &[Uuid], titles: usize, cause: RecorderError) -> Self {
+        let all = exchanges.len();
+        let (begin, end) = ((n * AT_ONCE).min(all), ((n + 1) * AT_ONCE).min(all));
+        let is_of_titles = begin == all;
+        let (erased, unknown) = match (cause.is_recorded(), cause.is_unknown()) {
+            (true, _) => (end, 0),
+            (false, true) => (begin, end - begin),
+            (false, false) => (begin, 0),
+        };
+        StoppedErasing {
+            erased,
+            unknown,
+            left: all - erased - unknown,
+            titles_left: match is_of_titles && cause.is_recorded() {
+                true => 0,
+                false => titles,
+            },
+            cause,
+            next: "The same command, given again,".to_owned(),
+        }
+    }
+
+    /// The same where another command goes on with the rest.
+    pub fn goes_on_with(self, command: &str) -> Self {
+        StoppedErasing {
+            next: format!("`{command}`"),
+            ..self
+        }
+    }
+
+    /// Of a plan that has one portion.
+    pub fn at_once(plan: &ErasurePlan, cause: RecorderError) -> Self {
+        let exchanges: Vec<Uuid> = plan.exchanges.iter().map(|one| one.exchange).collect();
+        StoppedErasing::at(0, &exchanges, plan.titles.len(), cause)
+    }
+
+    /// Behind the exchanges of a conversation, with the title that somebody gave it.
+    pub fn at_title(erased: usize, cause: RecorderError) -> Self {
+        StoppedErasing {
+            erased,
+            unknown: 0,
+            left: 0,
+            titles_left: usize::from(!cause.is_recorded()),
+            cause,
+            next: String::new(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let all = counted(self.erased + self.unknown + self.left, "exchange");
+        let mut words = format!("erased, and on record as erased: {} of {all}", self.erased);
+        if self.unknown > 0 {
+            words.push_str(&format!("; of {} the next start shows it", self.unknown));
+        }
+        let exchanges = (self.left > 0).then(|| counted(self.left, "exchange"));
+        let titles = (self.titles_left > 0)
+            .then(|| format!("{} of conversations", counted(self.titles_left, "title")));
+        let left: Vec<String> = exchanges.into_iter().chain(titles).collect();
+        if !left.is_empty() {
+            let left = left.join(" and ");
+            let next = &self.next;
+            words.push_str(&format!(
+                "; not erased: {left}. {next} goes on with what is left"
+            ));
+        }
+        words
+    }
+}
+
 /// Erases what a plan names; what was erased since is passed over. The auth key was asked for.
 pub async fn erase(
     opened: &OpenHome,
@@ -428,8 +518,14 @@ pub async fn erase(
             reason,
         });
     }
-    for step in steps {
-        let erased = record(opened, step).await?;
+    let portions = steps.len();
+    for (n, step) in steps.into_iter().enumerate() {
+        let erased = match record(opened, step).await {
+            Err(OpenHomeError::Recorder(cause)) if portions > 1 => {
+                return Err(StoppedErasing::at(n, &exchanges, plan.titles.len(), cause).into());
+            }
+            done => done?,
+        };
         all.exchanges.extend(erased.exchanges);
         all.artifacts.extend(erased.artifacts);
         all.contexts.extend(erased.contexts);
@@ -537,4 +633,41 @@ async fn record(opened: &OpenHome, erasure: Erasure) -> Result<ErasureResult, Op
 fn before(days: u64) -> Result<Seconds, OpenHomeError> {
     let now = open::clock()?.get();
     Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| OpenHomeError::Clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stopped(n: usize, titles: usize, cause: RecorderError) -> String {
+        StoppedErasing::at(n, &[Uuid::nil(); 450], titles, cause).to_string()
+    }
+
+    #[test]
+    fn what_is_erased_and_what_is_not_is_counted() {
+        let fault = || RecorderError::Fault { step: "x" };
+        let told = stopped(1, 2, fault());
+        assert!(
+            told.starts_with(
+                "erased, and on record as erased: 200 of 450 exchanges; not erased: 250 exchanges and 2 titles of"
+            ),
+            "{told}"
+        );
+        let told = stopped(2, 0, RecorderError::Stopped);
+        assert!(
+            told.starts_with("erased, and on record as erased: 400 of 450 exchanges; of 50 the next start shows it."),
+            "{told}"
+        );
+        let unfinished = RecorderError::Unfinished(std::sync::Arc::new(fault()));
+        let told = stopped(1, 0, unfinished);
+        assert!(
+            told.contains("400 of 450 exchanges; not erased: 50 exchanges."),
+            "{told}"
+        );
+        let told = stopped(3, 1, fault());
+        assert!(
+            told.contains("450 of 450 exchanges; not erased: 1 title of conversations."),
+            "{told}"
+        );
+    }
 }

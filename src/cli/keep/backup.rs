@@ -1,10 +1,13 @@
 //! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
 
+use std::collections::BTreeSet;
+
 use crate::app::home::open::{self, OpenHomeError, before_commands};
 use crate::app::keep::adopt::{self, AdoptCheck};
 use crate::app::keep::backup::{RestoreResult, backup, restore};
 use crate::home::Home;
-use crate::recorder::AdoptionResult;
+use crate::record::ledger::short_name::short_name;
+use crate::recorder::{AdoptionResult, LostArtifact};
 use crate::verify::{Report, VerifyError};
 use crate::view::keep::backup::{AdoptView, BackupView, RestoreView};
 
@@ -15,6 +18,9 @@ use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::screen::counted;
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, NEGATIVE, say};
+
+/// Of each kind of what is lost so many are named on a screen.
+const NAMED: usize = 20;
 
 /// `gently backup FILE`.
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
@@ -143,6 +149,7 @@ fn say_taken(taken: &AdoptionResult) -> u8 {
             counted(taken.texts_lost, "exchange")
         ));
     }
+    say_artifacts_lost(&taken.artifacts_lost);
     for key in &taken.keys_lost {
         say(&format!(
             "the auth key {key} was added after the backup and opens nothing here: add it anew"
@@ -163,6 +170,44 @@ fn say_taken(taken: &AdoptionResult) -> u8 {
         ));
     }
     FINE
+}
+
+/// Names what is lost, kind by kind; what it said nobody knows.
+fn say_artifacts_lost(lost: &[LostArtifact]) {
+    if lost.is_empty() {
+        return;
+    }
+    say(
+        "lost with it, too, and to be added anew if they are wanted (what they said stood in the lost database alone):",
+    );
+    for (kind, ids) in by_kind(lost) {
+        let named: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
+        let more = match ids.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more, which --json names"),
+        };
+        say(&format!(
+            "  {}: {}{more}",
+            kind.replace('_', " "),
+            named.join(", ")
+        ));
+    }
+}
+
+/// The short names of what is lost, each once, by kind in the order of the log.
+fn by_kind(lost: &[LostArtifact]) -> Vec<(&str, Vec<String>)> {
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for LostArtifact { kind, id } in lost {
+        if !seen.insert((kind, id)) {
+            continue;
+        }
+        match kinds.iter_mut().find(|(known, _)| known == kind) {
+            Some((_, names)) => names.push(short_name(id)),
+            None => kinds.push((kind, vec![short_name(id)])),
+        }
+    }
+    kinds
 }
 
 fn say_report(report: &Report) {

@@ -254,6 +254,9 @@ mod tests {
     use super::*;
     use crate::record::ledger::commitment::{Role, Salt, Scheme, commit, opening_key};
     use crate::record::ledger::exchange::ExchangeDoc;
+    use crate::record::trace::document::ended_turn;
+    use crate::record::trace::field::check_fields;
+    use crate::record::trace::level::TraceLevel;
     use crate::record::trace::mapping::{TraceMapping, TraceRequest};
 
     #[derive(Deserialize)]
@@ -290,20 +293,11 @@ mod tests {
         }
 
         fn turn(&self) -> EndedTurn {
-            let doc = self.document();
             let checks = self.checks.iter();
             EndedTurn {
-                exchange: doc.exchange_id,
                 thread: None,
-                asked_at: doc.asked_at,
-                seq: doc.seq,
                 prompt_line: self.prompt_line_hash,
                 prompt_number: self.prompt_line + 1,
-                model: doc.model,
-                authority: doc.authority_state,
-                has_params: doc.params.is_some(),
-                is_not_kept: false,
-                artifacts: Vec::new(),
                 checks: checks
                     .map(|(name, level, passed)| ReplyCheck {
                         name: name.clone(),
@@ -312,21 +306,8 @@ mod tests {
                     })
                     .collect(),
                 measures: self.measures.clone(),
-                end: ExchangeEnd {
-                    outcome: ExchangeOutcome::named(&doc.outcome).unwrap(),
-                    reason: doc.reason,
-                    answered_at: doc.answered_at,
-                    has_answer: doc.aurora_text.is_some(),
-                    answer: None,
-                    reply: None,
-                    refusal: doc.refusal,
-                    validator: None,
-                    prompt_tokens: doc.prompt_tokens,
-                    completion_tokens: doc.completion_tokens,
-                    cost: doc.cost,
-                },
-                is_erased: false,
                 is_withheld_by_drift: self.end == "withheld",
+                ..ended_turn(&self.document()).unwrap()
             }
         }
     }
@@ -358,6 +339,50 @@ mod tests {
             assert_eq!(Some(found), case.trace_commitment, "{}", case.name);
             assert_eq!(doc.trace.unwrap().commitment, found);
             assert_eq!(commit(scheme, &salt, Role::Trace, m.as_bytes()), found);
+        }
+    }
+
+    /// What may have become of a turn, one after the other and all together.
+    const FATES: [fn(&mut EndedTurn); 10] = [
+        |turn| turn.is_erased = true,
+        |turn| turn.is_not_kept = true,
+        |turn| turn.has_params = false,
+        |turn| turn.checks.clear(),
+        |turn| turn.end.validator = Some("{}".to_owned()),
+        |turn| turn.measures = None,
+        |turn| turn.end.reason = Some(ABANDONED.to_owned()),
+        |turn| turn.end.prompt_tokens = None,
+        |turn| turn.end.cost = None,
+        |turn| {
+            turn.end.cost.iter_mut().for_each(|cost| {
+                cost.currency = "EUR".to_owned();
+            });
+        },
+    ];
+
+    /// Whatever became of a turn, its trace says so by codes that its fields may have.
+    #[test]
+    fn every_reason_is_one_that_its_field_may_have() {
+        let (_, vectors) = vectors();
+        let cases = vectors.cases.iter();
+        let fates = 0..1_u32 << FATES.len();
+        for (case, fates) in cases.flat_map(|case| fates.clone().map(move |fates| (case, fates))) {
+            let mut turn = case.turn();
+            for (n, fate) in FATES.iter().enumerate() {
+                if fates >> n & 1 == 1 {
+                    fate(&mut turn);
+                }
+            }
+            let facts = turn.facts("gently/x").unwrap();
+            for level in TraceLevel::ALL {
+                let request = TraceRequest {
+                    level,
+                    ..TraceRequest::COMMITTED
+                };
+                let built = TraceMapping::of(&facts).build(&facts, request).unwrap();
+                let found = check_fields(&built.trace, &built.absent);
+                assert_eq!(found, Ok(()), "{}, {fates:b}", case.name);
+            }
         }
     }
 

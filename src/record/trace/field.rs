@@ -1,4 +1,5 @@
-//! The table of components and fields, and holding a trace against it.
+//! The table of components and fields, with the reasons by which each may be absent, and holding a
+//! trace against it.
 //!
 //! It is the table of `gently.trace/1`. Names are the document's; `ethical_faculties_skipped`,
 //! `aspdma_prompt` and `audit_sequence_number` are those of its project beside it.
@@ -136,6 +137,8 @@ pub struct FieldRow {
     pub level: TraceLevel,
     /// What it holds.
     pub form: FieldForm,
+    /// By which codes it may be absent; without one it is always there.
+    pub absences: &'static [Absence],
 }
 
 /// Words of `thought_type`.
@@ -149,7 +152,8 @@ const ACTIONS: &[&str] = &["SPEAK", "REJECT", "DEFER"];
 
 /// Makes the enum of fields, their list and their rows from one table.
 macro_rules! fields {
-    ($($(#[$doc:meta])+ $field:ident $step:ident $name:literal $level:ident $form:ident $(($words:ident))?;)+) => {
+    ($($(#[$doc:meta])+ $field:ident $step:ident $name:literal $level:ident $form:ident $(($words:ident))?
+        [$($absence:ident),*];)+) => {
         /// A field of a trace.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum TraceField {
@@ -168,6 +172,7 @@ macro_rules! fields {
                         name: $name,
                         level: TraceLevel::$level,
                         form: FieldForm::$form $(($words))?,
+                        absences: &[$(Absence::$absence),*],
                     },)+
                 }
             }
@@ -177,115 +182,115 @@ macro_rules! fields {
 
 fields! {
     /// Number of the prompt in its session.
-    RoundNumber ThoughtStart "round_number" Generic Count;
+    RoundNumber ThoughtStart "round_number" Generic Count [];
     /// How many turns of its thread came before it, parent by parent.
-    ThoughtDepth ThoughtStart "thought_depth" Generic Count;
+    ThoughtDepth ThoughtStart "thought_depth" Generic Count [NotMeasured, Erased, FromBefore];
     /// No question is more urgent than another here.
-    TaskPriority ThoughtStart "task_priority" Generic Count;
+    TaskPriority ThoughtStart "task_priority" Generic Count [NoSuchThing];
     /// `seed` or `follow_up`.
-    ThoughtType ThoughtStart "thought_type" Detailed Word(TYPES);
+    ThoughtType ThoughtStart "thought_type" Detailed Word(TYPES) [NotMeasured, Erased, FromBefore];
     /// The question's first 500 characters.
-    ThoughtContent ThoughtStart "thought_content" FullTraces Text;
+    ThoughtContent ThoughtStart "thought_content" FullTraces Text [NoSuchThing, Erased, NotKept];
 
     /// Always `work`.
-    CognitiveState SnapshotAndContext "cognitive_state" Generic Word(STATES);
+    CognitiveState SnapshotAndContext "cognitive_state" Generic Word(STATES) [];
     /// Tools that showed values.
-    ActiveServices SnapshotAndContext "active_services" Detailed Names;
+    ActiveServices SnapshotAndContext "active_services" Detailed Names [NoSuchThing, Erased, NotKept];
     /// What each tool came to.
-    ServiceHealth SnapshotAndContext "service_health" Detailed Object;
+    ServiceHealth SnapshotAndContext "service_health" Detailed Object [NoSuchThing, Erased, NotKept];
     /// The bundle, without what is empty in it.
-    SystemSnapshot SnapshotAndContext "system_snapshot" FullTraces Object;
+    SystemSnapshot SnapshotAndContext "system_snapshot" FullTraces Object [NoSuchThing, Erased, NotKept];
 
     /// Nobody measures how plausible a turn is.
-    PlausibilityScore DmaResults "csdma.plausibility_score" Generic Fraction;
+    PlausibilityScore DmaResults "csdma.plausibility_score" Generic Fraction [NotMeasured];
     /// Failed checks of evidence and completeness.
-    CommonSenseFlags DmaResults "csdma.flags" Detailed Names;
+    CommonSenseFlags DmaResults "csdma.flags" Detailed Names [NoSuchThing, NoJudgement, Erased, FromBefore];
     /// There are no specialists.
-    DomainAlignment DmaResults "dsdma.domain_alignment" Generic Fraction;
+    DomainAlignment DmaResults "dsdma.domain_alignment" Generic Fraction [NoSpecialist];
     /// Whether something injected is in conflict, or authority was not enough.
-    HasConflicts DmaResults "pdma.has_conflicts" Generic Flag;
+    HasConflicts DmaResults "pdma.has_conflicts" Generic Flag [Erased];
     /// Ids with a comma and a space between them, or `none`.
-    Conflicts DmaResults "pdma.conflicts" Detailed Text;
+    Conflicts DmaResults "pdma.conflicts" Detailed Text [Erased];
 
     /// To how many independent sources the sources come.
-    EffectiveSources IdmaResult "k_eff" Generic Fraction;
+    EffectiveSources IdmaResult "k_eff" Generic Fraction [NotMeasured, Erased, FromBefore];
     /// The share of pairs of sources that are of one origin.
-    CorrelationRisk IdmaResult "correlation_risk" Generic Fraction;
+    CorrelationRisk IdmaResult "correlation_risk" Generic Fraction [NotMeasured, NoSuchThing, Erased, FromBefore];
     /// `chaos`, `rigidity` or `healthy`.
-    Phase IdmaResult "phase" Generic Word(PHASES);
+    Phase IdmaResult "phase" Generic Word(PHASES) [NotMeasured, NoSuchThing, Erased, FromBefore];
     /// Whether the sources are few, or too much alike.
-    FragilityFlag IdmaResult "fragility_flag" Generic Flag;
+    FragilityFlag IdmaResult "fragility_flag" Generic Flag [NotMeasured, Erased, FromBefore];
     /// Kinds of sources with their counts.
-    SourcesIdentified IdmaResult "sources_identified" Detailed Names;
+    SourcesIdentified IdmaResult "sources_identified" Detailed Names [NoSuchThing, Erased];
 
     /// `SPEAK`, `REJECT` or `DEFER`.
-    SelectedAction AspdmaResult "selected_action" Generic Word(ACTIONS);
+    SelectedAction AspdmaResult "selected_action" Generic Word(ACTIONS) [];
     /// Nobody measures how sure a selection is.
-    SelectionConfidence AspdmaResult "selection_confidence" Generic Fraction;
+    SelectionConfidence AspdmaResult "selection_confidence" Generic Fraction [NotMeasured];
     /// Always false: no turn makes another.
-    IsRecursive AspdmaResult "is_recursive" Generic Flag;
+    IsRecursive AspdmaResult "is_recursive" Generic Flag [];
     /// Reason codes and the validator's notes.
-    ActionRationale AspdmaResult "action_rationale" FullTraces Text;
+    ActionRationale AspdmaResult "action_rationale" FullTraces Text [NoSuchThing];
     /// The compiled prompt.
-    AspdmaPrompt AspdmaResult "aspdma_prompt" FullTraces Text;
+    AspdmaPrompt AspdmaResult "aspdma_prompt" FullTraces Text [NoSuchThing, Erased, NotKept];
 
     /// Whether checks were made, and no blocking one failed.
-    ConsciencePassed ConscienceResult "conscience_passed" Generic Flag;
+    ConsciencePassed ConscienceResult "conscience_passed" Generic Flag [Erased, FromBefore];
     /// Whether the answer is withheld.
-    ActionWasOverridden ConscienceResult "action_was_overridden" Generic Flag;
+    ActionWasOverridden ConscienceResult "action_was_overridden" Generic Flag [Erased];
     /// Whether no reply was judged.
-    FacultiesSkipped ConscienceResult "ethical_faculties_skipped" Generic Flag;
+    FacultiesSkipped ConscienceResult "ethical_faculties_skipped" Generic Flag [Erased];
     /// Whether every check made against sight, known ids and the shape passed.
-    CoherencePassed ConscienceResult "coherence_passed" Generic Flag;
+    CoherencePassed ConscienceResult "coherence_passed" Generic Flag [NoJudgement, Erased, FromBefore];
     /// Whether no check blocked the reply.
-    VetoPassed ConscienceResult "optimization_veto_passed" Generic Flag;
+    VetoPassed ConscienceResult "optimization_veto_passed" Generic Flag [NoJudgement, Erased, FromBefore];
     /// Whether the check for certainty passed.
-    HumilityPassed ConscienceResult "epistemic_humility_passed" Generic Flag;
+    HumilityPassed ConscienceResult "epistemic_humility_passed" Generic Flag [NoJudgement, Erased, FromBefore];
     /// Not measured.
-    EntropyLevel ConscienceResult "entropy_level" Generic Fraction;
+    EntropyLevel ConscienceResult "entropy_level" Generic Fraction [NotMeasured];
     /// Not measured.
-    CoherenceLevel ConscienceResult "coherence_level" Generic Fraction;
+    CoherenceLevel ConscienceResult "coherence_level" Generic Fraction [NotMeasured];
     /// Not measured.
-    EntropyScore ConscienceResult "entropy_score" Generic Fraction;
+    EntropyScore ConscienceResult "entropy_score" Generic Fraction [NotMeasured];
     /// Not measured.
-    EntropyThreshold ConscienceResult "entropy_threshold" Generic Fraction;
+    EntropyThreshold ConscienceResult "entropy_threshold" Generic Fraction [NotMeasured];
     /// Not measured.
-    EntropyPassed ConscienceResult "entropy_passed" Generic Flag;
+    EntropyPassed ConscienceResult "entropy_passed" Generic Flag [NotMeasured];
     /// Not measured.
-    CoherenceScore ConscienceResult "coherence_score" Generic Fraction;
+    CoherenceScore ConscienceResult "coherence_score" Generic Fraction [NotMeasured];
     /// Not measured.
-    CoherenceThreshold ConscienceResult "coherence_threshold" Generic Fraction;
+    CoherenceThreshold ConscienceResult "coherence_threshold" Generic Fraction [NotMeasured];
     /// Not measured.
-    VetoEntropyRatio ConscienceResult "optimization_veto_entropy_ratio" Generic Fraction;
+    VetoEntropyRatio ConscienceResult "optimization_veto_entropy_ratio" Generic Fraction [NotMeasured];
     /// Not measured.
-    HumilityCertainty ConscienceResult "epistemic_humility_certainty" Generic Fraction;
+    HumilityCertainty ConscienceResult "epistemic_humility_certainty" Generic Fraction [NotMeasured];
     /// Classes of failed blocking checks.
-    VetoAffectedValues ConscienceResult "optimization_veto_affected_values" Detailed Names;
+    VetoAffectedValues ConscienceResult "optimization_veto_affected_values" Detailed Names [NoSuchThing, NoJudgement, Erased, FromBefore];
     /// What tools could not tell.
-    HumilityUncertainties ConscienceResult "epistemic_humility_uncertainties" Detailed Names;
+    HumilityUncertainties ConscienceResult "epistemic_humility_uncertainties" Detailed Names [NoSuchThing, Erased];
 
     /// Whether what was selected took place.
-    ExecutionSuccess ActionResult "execution_success" Generic Flag;
+    ExecutionSuccess ActionResult "execution_success" Generic Flag [Erased];
     /// From the request until the answer's last byte.
-    ExecutionTimeMs ActionResult "execution_time_ms" Generic Count;
+    ExecutionTimeMs ActionResult "execution_time_ms" Generic Count [NotMeasured, NoSuchThing, Erased, FromBefore];
     /// As the model's server reported.
-    TokensInput ActionResult "tokens_input" Generic Count;
+    TokensInput ActionResult "tokens_input" Generic Count [NoSuchThing, NotReported, Erased];
     /// As the model's server reported.
-    TokensOutput ActionResult "tokens_output" Generic Count;
+    TokensOutput ActionResult "tokens_output" Generic Count [NoSuchThing, NotReported, Erased];
     /// Input and output tokens together.
-    TokensTotal ActionResult "tokens_total" Generic Count;
+    TokensTotal ActionResult "tokens_total" Generic Count [NoSuchThing, NotReported, Erased];
     /// Cost in hundredths of a US dollar.
-    CostCents ActionResult "cost_cents" Generic Fraction;
+    CostCents ActionResult "cost_cents" Generic Fraction [NotMeasured, NoSuchThing, NotReported, NotUsd, Erased];
     /// HASH of the prompt's line.
-    AuditEntryHash ActionResult "audit_entry_hash" Generic Hash;
+    AuditEntryHash ActionResult "audit_entry_hash" Generic Hash [];
     /// Number of the prompt's line, from 1.
-    AuditSequenceNumber ActionResult "audit_sequence_number" Generic Count;
+    AuditSequenceNumber ActionResult "audit_sequence_number" Generic Count [];
     /// What was selected, if it took place.
-    ActionExecuted ActionResult "action_executed" Detailed Word(ACTIONS);
+    ActionExecuted ActionResult "action_executed" Detailed Word(ACTIONS) [NoSuchThing, Erased];
     /// Models that were asked.
-    ModelsUsed ActionResult "models_used" Detailed Names;
+    ModelsUsed ActionResult "models_used" Detailed Names [NoSuchThing];
     /// The answer, as `content`.
-    ActionParameters ActionResult "action_parameters" FullTraces Object;
+    ActionParameters ActionResult "action_parameters" FullTraces Object [NoSuchThing, Erased, NotKept];
 }
 
 /// The object in DMA_RESULTS that holds what IDMA_RESULT holds otherwise.
@@ -421,6 +426,16 @@ pub enum FieldFault {
         /// The reason.
         code: &'static str,
     },
+    /// A field is said to be absent by a code that it is never absent by.
+    #[error("{path} is said to be absent ({code}); {}", may_be_absent(.allowed))]
+    Reason {
+        /// The field.
+        path: String,
+        /// The code.
+        code: &'static str,
+        /// Those that it may be absent by.
+        allowed: &'static [Absence],
+    },
     /// A field of another form.
     #[error("{path}: expected {expected}")]
     Form {
@@ -441,9 +456,21 @@ pub enum FieldFault {
 
 /// The name of `task_id` among absent fields; it stands in no component.
 pub const TASK_ID: &str = "task_id";
+/// By which codes `task_id` may be absent.
+pub const TASK_ID_ABSENCES: &[Absence] = &[Absence::Erased, Absence::FromBefore];
 
-/// Whether a trace has exactly the fields of its level, each there or with a reason, in either
-/// profile.
+/// By which codes a field may be absent, in words.
+fn may_be_absent(allowed: &[Absence]) -> String {
+    let codes: Vec<&str> = allowed.iter().map(|absence| absence.code()).collect();
+    match codes.as_slice() {
+        [] => "it is in every trace of this level".to_owned(),
+        [code] => format!("it may be absent by {code} alone"),
+        codes => format!("it may be absent by one of {}", codes.join(", ")),
+    }
+}
+
+/// Whether a trace has exactly the fields of its level, each there or with a reason that it may have,
+/// in either profile.
 pub fn check_fields(
     trace: &UnsignedTrace,
     absent: &BTreeMap<String, Absence>,
@@ -451,15 +478,17 @@ pub fn check_fields(
     let profile = profile_of(trace, absent);
     let steps = steps(&trace.components)?;
     let mut expected = BTreeSet::new();
-    held_once(TASK_ID, trace.task_id.is_some(), absent, &mut expected)?;
+    let has_task = trace.task_id.is_some();
+    held_once((TASK_ID, TASK_ID_ABSENCES), has_task, absent, &mut expected)?;
     let fields = TraceField::ALL.iter();
     for field in fields.filter(|field| field.row().level <= trace.trace_level) {
-        let (place, form) = (field.place(profile), field.row().form);
+        let (place, row) = (field.place(profile), field.row());
         let (path, data) = (place.path(), steps.get(&place.step));
         let value = data.and_then(|data| place.find(data));
-        held_once(&path, value.is_some(), absent, &mut expected)?;
-        if value.is_some_and(|value| !form.fits(value)) {
-            let expected = form.words();
+        let named = (path.as_str(), row.absences);
+        held_once(named, value.is_some(), absent, &mut expected)?;
+        if value.is_some_and(|value| !row.form.fits(value)) {
+            let expected = row.form.words();
             return Err(FieldFault::Form { path, expected });
         }
     }
@@ -477,9 +506,9 @@ pub fn check_fields(
     }
 }
 
-/// A field is there, or a reason is, and not both.
+/// A field is there, or a reason that it may have, and not both.
 fn held_once(
-    path: &str,
+    (path, allowed): (&str, &'static [Absence]),
     is_there: bool,
     absent: &BTreeMap<String, Absence>,
     expected: &mut BTreeSet<String>,
@@ -492,6 +521,11 @@ fn held_once(
             code: absence.code(),
         }),
         (false, None) => Err(FieldFault::Missing { path }),
+        (false, Some(absence)) if !allowed.contains(absence) => Err(FieldFault::Reason {
+            path,
+            code: absence.code(),
+            allowed,
+        }),
         _ => Ok(()),
     }
 }

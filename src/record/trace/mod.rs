@@ -24,12 +24,14 @@
 //! | `field.rs` | the table of components and fields, and holding a trace against it |
 //! | `facts.rs`, `sources.rs` | what a trace is made from; how far apart its sources were |
 //! | `ended_turn.rs` | what is on record of an exchange, and which facts follow from it |
+//! | `document.rs` | what an exchange document says of the trace of its exchange |
 //! | `mapping.rs` | the builders, each by the name of its mapping |
 //! | `signed.rs` | M, its signature, traces of anybody |
 //! | `envelope.rs` | the envelope, and what it answers by itself |
 //! | `file.rs` | batches, and files that hold any of these |
 //! | `export.rs` | how the record says that traces were handed on |
 
+pub mod document;
 pub mod ended_turn;
 pub mod envelope;
 pub mod export;

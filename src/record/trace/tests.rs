@@ -541,6 +541,47 @@ fn a_trace_that_is_not_of_the_table_is_told_so() {
 }
 
 #[test]
+fn a_field_is_absent_by_its_own_codes_and_by_no_other() {
+    let good = built(&facts(), TraceLevel::FullTraces);
+    let profile = TraceProfile::SevenComponents;
+    for field in TraceField::ALL {
+        let (path, allowed) = (field.place(profile).path(), field.row().absences);
+        for absence in Absence::ALL {
+            let BuiltTrace { mut trace, absent } = good.clone();
+            field.take(profile, &mut trace);
+            let absent = [absent, [(path.clone(), absence)].into()];
+            let absent = absent.into_iter().flatten().collect();
+            let Err(fault) = check_fields(&trace, &absent) else {
+                assert!(allowed.contains(&absence), "{path}: {absence:?}");
+                continue;
+            };
+            assert!(!allowed.contains(&absence), "{fault}");
+            let told = fault.to_string();
+            let said = format!("{path} is said to be absent ({})", absence.code());
+            assert!(told.starts_with(&said), "{told}");
+            let named = told.rsplit(';').next().unwrap();
+            let codes = allowed.iter().map(|absence| absence.code());
+            assert!(codes.into_iter().all(|code| named.contains(code)), "{told}");
+        }
+    }
+    let lost = |absence: Absence| {
+        let BuiltTrace {
+            mut trace,
+            mut absent,
+        } = good.clone();
+        trace.task_id = None;
+        absent.insert("task_id".to_owned(), absence);
+        check_fields(&trace, &absent)
+    };
+    assert_eq!(lost(Absence::FromBefore), Ok(()));
+    let told = lost(Absence::NotUsd).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "task_id is said to be absent (not_usd); it may be absent by one of erased, from_before"
+    );
+}
+
+#[test]
 fn no_four_words_of_a_text_are_in_a_trace_without_texts() {
     let words = |text: &str| -> Vec<String> {
         let letters = |c: char| !c.is_alphanumeric();

@@ -153,6 +153,15 @@ pub struct NewerLedger {
     pub unsigned: u64,
 }
 
+/// An artifact of which only the line came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostArtifact {
+    /// Its kind, as `correction`.
+    pub kind: String,
+    /// Its id, as `correction:000001`.
+    pub id: String,
+}
+
 /// What was taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdoptionResult {
@@ -169,6 +178,9 @@ pub struct AdoptionResult {
     /// Auth keys that were added after the backup and are lost with it, as their artifacts name
     /// them.
     pub keys_lost: Vec<String>,
+    /// What else was recorded after the backup and is lost with it, in the order of the log: only the
+    /// database had what it says.
+    pub artifacts_lost: Vec<LostArtifact>,
     /// How many sessions are open, and can be closed.
     pub open: u64,
     /// How many erasings are on record there. What they name stood in the lost database alone, so

@@ -26,6 +26,9 @@ use super::{SchemaDifference, StoreError};
 use crate::os::kind_of;
 use beginnings::WordCheck;
 
+/// What the database is called where nothing says where it lies.
+const DATABASE: &str = "gently.db";
+
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
@@ -73,14 +76,14 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
             waited_s: BUSY_WAIT.as_secs(),
         },
         Some(ErrorCode::DiskFull) => StoreError::Full {
+            file: DATABASE.to_owned(),
             what,
             reason: words(error),
         },
-        Some(ErrorCode::SystemIoFailure) => StoreError::Query {
+        Some(ErrorCode::SystemIoFailure) => StoreError::Io {
+            file: DATABASE.to_owned(),
             what,
-            reason: format!(
-                "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
-            ),
+            reason: words(error),
         },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) if !is_of_an_index(&error) => {
             StoreError::Damaged {
@@ -94,6 +97,18 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
                 true => StoreError::Altered { what, reason },
                 false => StoreError::Query { what, reason },
             }
+        }
+    }
+}
+
+/// The same fault of the file at a place, where it is one of room or of the disk.
+fn at_place(place: &Path) -> impl Fn(StoreError) -> StoreError {
+    move |fault| {
+        let file = place.display().to_string();
+        match fault {
+            StoreError::Full { what, reason, .. } => StoreError::Full { file, what, reason },
+            StoreError::Io { what, reason, .. } => StoreError::Io { file, what, reason },
+            other => other,
         }
     }
 }
@@ -158,9 +173,7 @@ impl Sqlite {
     /// Private to its owner: mode 0600, since it holds the texts and salts.
     pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
         private_file(path)?;
-        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.migrate(path)?;
-        Ok(store)
+        Self::opened(path)
     }
 
     /// Opens the database of a home for writing, applying migrations that are new to it.
@@ -168,9 +181,22 @@ impl Sqlite {
         if !path.is_file() {
             return Err(no_file(path));
         }
-        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.migrate(path)?;
-        Ok(store)
+        Self::opened(path)
+    }
+
+    /// A connection that writes, to tables of this build.
+    fn opened(path: &Path) -> Result<Self, StoreError> {
+        let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let migrated = store.and_then(|mut store| store.migrate(path).map(|()| store));
+        migrated.map_err(at_place(path))
+    }
+
+    /// The same fault, and of one of the disk which file it is about.
+    fn placed(&self, fault: StoreError) -> StoreError {
+        match self.0.path() {
+            Some(path) => at_place(Path::new(path))(fault),
+            None => fault,
+        }
     }
 
     /// Opens it for reading only.
@@ -253,7 +279,8 @@ impl Sqlite {
 
     /// Runs statements without values.
     fn batch(&self, what: &'static str, sql: &str) -> Result<(), StoreError> {
-        self.0.execute_batch(sql).map_err(failed(what))
+        let done = self.0.execute_batch(sql).map_err(failed(what));
+        done.map_err(|fault| self.placed(fault))
     }
 
     /// A pragma's answer: the value of one of its columns.
@@ -263,13 +290,27 @@ impl Sqlite {
         pragma: &str,
         column: usize,
     ) -> Result<T, StoreError> {
-        self.0
-            .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(column))
-            .map_err(failed(what))
+        let value = self
+            .0
+            .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(column));
+        value.map_err(|error| self.placed(failed(what)(error)))
     }
 }
 
 fn refused(error: refinery::Error) -> StoreError {
+    let what = "make its tables";
+    let mut cause: Option<&dyn std::error::Error> = Some(&error);
+    while let Some(found) = cause {
+        let own = found.downcast_ref::<rusqlite::Error>();
+        if own.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::DiskFull) {
+            return StoreError::Full {
+                file: DATABASE.to_owned(),
+                what,
+                reason: found.to_string(),
+            };
+        }
+        cause = found.source();
+    }
     StoreError::Migration {
         reason: error.to_string(),
     }
@@ -278,13 +319,14 @@ fn refused(error: refinery::Error) -> StoreError {
 /// Why a database of an earlier build can't be read: it can't be written.
 fn not_brought_forward(fault: StoreError) -> StoreError {
     match fault {
-        StoreError::Query { .. } | StoreError::Full { .. } | StoreError::Migration { .. } => {
-            StoreError::Migration {
-                reason: format!(
-                    "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
-                ),
-            }
-        }
+        StoreError::Query { .. }
+        | StoreError::Full { .. }
+        | StoreError::Io { .. }
+        | StoreError::Migration { .. } => StoreError::Migration {
+            reason: format!(
+                "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
+            ),
+        },
         other => other,
     }
 }
@@ -456,7 +498,7 @@ impl Driver for Sqlite {
         values: &[SqlValue<'_>],
         each: &mut EachRow<'_>,
     ) -> Result<(), StoreError> {
-        let failed = failed_in(what, sql);
+        let failed = |error| self.placed(failed_in(what, sql)(error));
         let mut statement = self.0.prepare_cached(sql).map_err(&failed)?;
         let values = params_from_iter(values);
         let mut rows = statement.query(values).map_err(&failed)?;
@@ -477,7 +519,7 @@ impl Driver for Sqlite {
         self.0
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(params_from_iter(values)))
-            .map_err(failed_in(what, sql))
+            .map_err(|error| self.placed(failed_in(what, sql)(error)))
     }
 
     fn begin(&self, mode: TransactionMode) -> Result<(), StoreError> {
@@ -527,10 +569,12 @@ impl Driver for Sqlite {
 
     fn index_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError> {
         self.add_words(index, numbers)
+            .map_err(|fault| self.placed(fault))
     }
 
     fn forget_text(&self, index: SearchIndex, number: u64) -> Result<(), StoreError> {
         self.remove_words(index, number)
+            .map_err(|fault| self.placed(fault))
     }
 
     fn count_texts(&self, index: SearchIndex, word: &str, most: u32) -> Result<u64, StoreError> {
@@ -583,10 +627,12 @@ impl Driver for Sqlite {
 
     fn index_again(&self, index: SearchIndex) -> Result<(), StoreError> {
         self.rebuild_words(index)
+            .map_err(|fault| self.placed(fault))
     }
 
     fn rewrite_index(&self, index: SearchIndex) -> Result<(), StoreError> {
         self.rewrite_words(index)
+            .map_err(|fault| self.placed(fault))
     }
 
     fn schema_faults(&self) -> Result<Vec<SchemaDifference>, StoreError> {
@@ -600,11 +646,12 @@ impl Driver for Sqlite {
     fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         private_file(path)?;
         let what = "copy the database";
-        let mut copy = Connection::open(path).map_err(failed(what))?;
+        let failed = |error| at_place(path)(failed(what)(error));
+        let mut copy = Connection::open(path).map_err(failed)?;
         rusqlite::backup::Backup::new(&self.0, &mut copy)
             .and_then(|backup| backup.run_to_completion(COPY_PAGES, Duration::ZERO, None))
-            .map_err(failed(what))?;
-        copy.close().map_err(|(_, e)| failed(what)(e))?;
+            .map_err(failed)?;
+        copy.close().map_err(|(_, e)| failed(e))?;
         std::fs::File::open(path)
             .and_then(|file| file.sync_all())
             .map_err(|e| StoreError::Query {
@@ -670,8 +717,6 @@ impl Driver for Sqlite {
 mod tests {
     use super::*;
 
-    /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
-    /// process does all of it.
     /// A full disk is said in words, not in SQLite's.
     #[test]
     fn a_full_disk_is_called_one() {
@@ -685,13 +730,35 @@ mod tests {
         let full = made.batch("write a row", big).unwrap_err();
         assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
         let words = full.to_string();
-        assert!(
-            words.starts_with("the disk that gently.db is on is full")
-                && words.contains("can't write a row. Make room there"),
-            "{words}"
-        );
+        let place = home.path().join("gently.db");
+        let begin = format!("the disk that {} is on is full", place.display());
+        assert!(words.starts_with(&begin), "{words}");
+        assert!(words.contains("can't write a row. What was recorded before is whole"));
+        let put = "INSERT INTO home_file VALUES ('y', hex(zeroblob(1000000)), 1)";
+        let again = made.execute("write a row", put, &[]).unwrap_err();
+        assert_eq!(again.to_string(), words);
+        let rows = made.pragma::<String>("look", "quick_check", 0).unwrap();
+        assert_eq!(rows, "ok");
     }
 
+    /// A new home on a full disk says so, too.
+    #[test]
+    fn tables_that_have_no_room_are_told_so() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let mut made = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let mut set = made.0.prepare("PRAGMA max_page_count = 8").unwrap();
+        set.query_row([], |row| row.get::<_, u32>(0)).unwrap();
+        drop(set);
+        let full = made.migrate(&path).map_err(at_place(&path)).unwrap_err();
+        assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
+        let words = full.to_string();
+        assert!(words.contains(&path.display().to_string()), "{words}");
+    }
+
+    /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
+    /// process does all of it.
     #[test]
     fn a_migration_that_fails_leaves_what_was_there() {
         let home = tempfile::tempdir().unwrap();

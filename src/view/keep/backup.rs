@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::app::home::open::before_commands;
 use crate::app::keep::backup::RestoreResult;
 use crate::backup::Manifest;
-use crate::recorder::AdoptionResult;
+use crate::recorder::{AdoptionResult, LostArtifact};
 use crate::store::UnsignedLines;
 
 use crate::view::keep::rebuild::UnsignedView;
@@ -87,11 +87,31 @@ pub enum AdoptView {
         texts_lost: u64,
         /// Auth keys that are lost.
         keys_lost: Vec<String>,
+        /// What else is lost: corrections, ratings, notes and so on, by kind and id.
+        artifacts_lost: Vec<LostArtifactView>,
         /// How many sessions are open.
         open: u64,
         /// How many erasings are newer than the backup: what they erased is back, if it was in there.
         erasings: u64,
     },
+}
+
+/// Something that only the lost database knew; its line is on record.
+#[derive(Clone, Debug, Serialize)]
+pub struct LostArtifactView {
+    /// Its kind on record.
+    pub kind: String,
+    /// Its id on record.
+    pub id: String,
+}
+
+impl LostArtifactView {
+    fn of(lost: &LostArtifact) -> Self {
+        LostArtifactView {
+            kind: lost.kind.clone(),
+            id: lost.id.clone(),
+        }
+    }
 }
 
 impl AdoptView {
@@ -111,6 +131,11 @@ impl AdoptView {
             sessions: taken.sessions,
             texts_lost: taken.texts_lost,
             keys_lost: taken.keys_lost.clone(),
+            artifacts_lost: taken
+                .artifacts_lost
+                .iter()
+                .map(LostArtifactView::of)
+                .collect(),
             open: taken.open,
             erasings: taken.erasings,
         }

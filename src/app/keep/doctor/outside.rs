@@ -11,6 +11,7 @@ use crate::app::redacted::clean;
 use crate::app::set_up::model_list::reachable;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
+use crate::os::free_bytes;
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::bundle::{Measurement, SightEntry};
 use crate::sight::Tool as _;
@@ -74,6 +75,10 @@ pub fn clock_sync() -> DoctorCheck {
 /// Room on the disk of the home.
 pub fn disk(root: &Path) -> DoctorCheck {
     const NAME: &str = "disk";
+    // The tools know the disks that are mounted as such, and a home may lie on another.
+    if let Ok(free) = free_bytes(root) {
+        return room(free >> 20);
+    }
     let SightEntry::Seen { values, .. } = (SysHealth {
         home: root.to_owned(),
     })

@@ -1,9 +1,11 @@
 //! Deleting a conversation: all its exchanges are erased, the one way there is, with the title that
 //! somebody gave it, and it is put into the archive.
 
+use uuid::Uuid;
+
 use crate::app::find::{self, short_id_of_row};
 use crate::app::home::open::{OpenHome, OpenHomeError};
-use crate::app::keep::erase::{self, ErasurePlan};
+use crate::app::keep::erase::{self, ErasurePlan, StoppedErasing};
 use crate::app::remember::project;
 use crate::config::Config;
 use crate::home::Home;
@@ -101,17 +103,49 @@ pub async fn delete(
     if row_of(&opened.store, thread)?.state == ConversationState::Open {
         give_state(opened, key, thread, ConversationState::Archived).await?;
     }
-    let mut erased = erase::erase(opened, &planned.erasure, reason).await?;
-    if planned.has_name {
-        // What was said of the conversation has its id, and goes with its title.
-        let names = erase::erase_named(opened, thread.to_string(), reason).await?;
-        erased.artifacts.extend(names.artifacts);
-        (erased.scrubbed, erased.unscrubbed) = (names.scrubbed, names.unscrubbed);
-    }
+    let erased = erase_all(opened, planned, reason).await;
+    let erased = erased.map_err(|fault| goes_on(opened, thread, fault))?;
     Ok(DeletionResult {
         conversation: listed(&opened.store, row_of(&opened.store, thread)?)?,
         erased,
         waiting: planned.waiting.clone(),
         given_up: planned.given_up.clone(),
     })
+}
+
+/// Erases the exchanges, then the title and the name.
+async fn erase_all(
+    opened: &OpenHome,
+    planned: &ConversationDeletion,
+    reason: &str,
+) -> Result<ErasureResult, OpenHomeError> {
+    let erased = erase::erase(opened, &planned.erasure, reason).await;
+    let mut erased = erased.map_err(|fault| match fault {
+        OpenHomeError::Recorder(cause) => StoppedErasing::at_once(&planned.erasure, cause).into(),
+        other => other,
+    })?;
+    if planned.has_name {
+        // What was said of the conversation has its id, and goes with its title.
+        let thread = planned.conversation.row.thread.to_string();
+        let names = erase::erase_named(opened, thread, reason).await;
+        let names = names.map_err(|fault| match fault {
+            OpenHomeError::Recorder(cause) if !erased.exchanges.is_empty() => {
+                StoppedErasing::at_title(erased.exchanges.len(), cause).into()
+            }
+            other => other,
+        })?;
+        erased.artifacts.extend(names.artifacts);
+        (erased.scrubbed, erased.unscrubbed) = (names.scrubbed, names.unscrubbed);
+    }
+    Ok(erased)
+}
+
+/// The fault with what goes on: the conversation is in the archive by now, so that `last` is another.
+fn goes_on(opened: &OpenHome, thread: Uuid, fault: OpenHomeError) -> OpenHomeError {
+    match (fault, find::short_thread(&opened.store, thread)) {
+        (OpenHomeError::Erasing(stopped), Ok(short)) => stopped
+            .goes_on_with(&format!("gently conversation delete {short}"))
+            .into(),
+        (other, _) => other,
+    }
 }

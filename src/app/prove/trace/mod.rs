@@ -5,6 +5,7 @@ pub mod consent_cover;
 pub mod export;
 mod home_record;
 pub mod key;
+mod proof;
 pub mod select;
 pub mod show;
 pub mod verify;

@@ -3,32 +3,27 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::home::Home;
 use crate::os::{shell_word, why_unread};
-use crate::record::ledger::commitment::Role;
-use crate::record::ledger::opening::{Document, OpeningFile};
 use crate::record::signature::PublicKey;
-use crate::record::time::Seconds;
 use crate::record::trace::envelope::{Envelope, EnvelopeHead};
-use crate::record::trace::field::{TraceField, profile_of};
+use crate::record::trace::field::profile_of;
 use crate::record::trace::file::{
     TraceDocument, TraceDocuments, TraceFileFault, UnreadTrace, texts_of,
 };
 use crate::record::trace::level::{TraceLevel, TraceProfile};
 use crate::record::trace::read::MAX_TRACE_FILE;
 use crate::record::trace::signed::{
-    SignatureAnswers, Trace, TraceAnswer, TraceVerifier, UnsignedTrace, parse_public_key,
+    SignatureAnswers, Trace, TraceAnswer, TraceVerifier, parse_public_key,
 };
-use crate::record::trace::value::TraceValue;
-use crate::verify::{CheckAnswer, CheckVerdict, OpeningQuestion, Trust, check_opening};
+use crate::verify::{CheckAnswer, CheckVerdict};
 
 use super::home_record::{HomeRecord, OwnVerdicts};
 use super::on_all_cores;
+use super::proof::{ProofResult, by_proof};
 use crate::app::home::open;
-use crate::app::prove::verify::opening::{is_opening, opened};
+use crate::app::prove::verify::opening::is_opening;
 use crate::app::prove::verify::target::read_signers;
 
 /// So many bytes of a file are checked at once.
@@ -355,6 +350,11 @@ impl CheckKeys {
         })
     }
 
+    /// The keys of ledgers that somebody trusts.
+    fn pinned(&self) -> Vec<PublicKey> {
+        self.pinned.iter().map(|key| *key.public()).collect()
+    }
+
     /// The key that a trace is held against: the one that is named, else one that is known here and
     /// that the trace names.
     fn for_trace(&self, trace: &Trace) -> Option<&TraceVerifier> {
@@ -475,7 +475,7 @@ fn check_envelope(envelope: &Envelope, keys: &CheckKeys) -> CheckedTrace {
     };
     let [signature, key] = key_verdicts(signatures, &trace.signature_key_id);
     let proof = envelope.head.proof.as_ref();
-    let proven = proof.map(|proof| by_proof(envelope, proof, keys));
+    let proven = proof.map(|proof| by_proof(envelope, proof, &keys.pinned()));
     let committed = committed(envelope, answers.committed, proven.as_ref());
     let (unknown, same) = no_home();
     let on_record = proven.map_or(unknown, |proven| proven.verdict);
@@ -511,7 +511,7 @@ fn committed(
     let said = envelope.head.committed;
     let document = proven.filter(|proven| proven.verdict.answer == CheckAnswer::Yes);
     match (opens, said, document.map(|proven| &proven.commitment)) {
-        (TraceAnswer::Yes, Some(said), Some(Some(held))) if *held == said.value.to_string() => {
+        (TraceAnswer::Yes, Some(said), Some(Some(held))) if *held == said.value => {
             yes("the exchange document in the proof commits to it")
         }
         (TraceAnswer::Yes, Some(_), Some(Some(_))) => {
@@ -556,116 +556,6 @@ fn bound(envelope: &Envelope, answer: TraceAnswer, keys: &CheckKeys) -> CheckVer
         )),
         other => verdict(other, ""),
     }
-}
-
-/// What a proof shows.
-struct ProofResult {
-    verdict: CheckVerdict,
-    /// The commitment to the trace in the exchange document; none where that has none.
-    commitment: Option<String>,
-}
-
-/// Whether the proof leads from the trace to a signed tree head.
-fn by_proof(envelope: &Envelope, proof: &OpeningFile, keys: &CheckKeys) -> ProofResult {
-    let pinned: Vec<PublicKey> = keys.pinned.iter().map(|key| *key.public()).collect();
-    let trust = Trust {
-        pinned: Some(pinned.as_slice()).filter(|keys| !keys.is_empty()),
-        ..Trust::default()
-    };
-    let report = check_opening(proof, trust);
-    let failed = |words: String| ProofResult {
-        verdict: no(words),
-        commitment: None,
-    };
-    if !report.opens() {
-        let first = report.findings.first();
-        let why = first.map_or("", |first| first.place.as_str());
-        return failed(format!("the proof does not hold: {why}"));
-    }
-    if report.signer != Some(envelope.signer) {
-        return failed("the proof is of another ledger's key than the envelope".to_owned());
-    }
-    let Some(document) = exchange_in(&envelope.head, proof) else {
-        return failed("the proof is of another exchange".to_owned());
-    };
-    if let Some(what) = other_in(&envelope.trace.unsigned, &document) {
-        return failed(format!(
-            "the exchange document in the proof has another {what}"
-        ));
-    }
-    let since = report.to(OpeningQuestion::NotBefore);
-    let mut words = "the proof leads to a signed tree head".to_owned();
-    if since.answer == CheckAnswer::Yes {
-        words.push_str(&format!(", and on from there: {}", since.reason));
-    }
-    ProofResult {
-        verdict: yes(words),
-        commitment: document["trace"]["commitment"].as_str().map(str::to_owned),
-    }
-}
-
-/// The exchange document of an envelope's exchange, where the proof opens that, under the line and
-/// the name that the envelope has.
-fn exchange_in(head: &EnvelopeHead, proof: &OpeningFile) -> Option<Value> {
-    let is_origin = |document: &Document| matches!(document, Document::Genesis(genesis) if genesis.origin == head.origin);
-    if !proof.documents.iter().any(is_origin) {
-        return None;
-    }
-    let (exchange, session) = (head.exchange.to_string(), head.session_id.to_string());
-    opened(proof).find_map(|(opening, line)| {
-        let document: Value = serde_json::from_str(&opening.text).ok()?;
-        let is_it = opening.role == Role::Exchange
-            && opening.seq == Some(head.seq)
-            && opening.session_id == session
-            && line.is_some_and(|line| line.hash == head.line)
-            && document["exchange_id"] == exchange.as_str();
-        is_it.then_some(document)
-    })
-}
-
-/// What of a trace its exchange document says otherwise.
-fn other_in(trace: &UnsignedTrace, document: &Value) -> Option<&'static str> {
-    // These stand in the same place in either profile.
-    let field = |field: TraceField| field.find(TraceProfile::SevenComponents, trace);
-    let count = |key: &str| document[key].as_u64().map(TraceValue::count);
-    let measured = document["measures"]["model_ms"].as_u64();
-    let is_same = |said: Option<&TraceValue>, held: Option<TraceValue>| {
-        said.is_none_or(|said| Some(said) == held.as_ref())
-    };
-    let model = document["model"].as_str().unwrap_or_default();
-    let thread = document["context"]["thread_id"].as_str();
-    let task = thread.map(|thread| format!("task_{thread}"));
-    let time = |key: &str| serde_json::from_value::<Seconds>(document[key].clone()).ok();
-    let is_time = |key: &str, said: &str| time(key).is_some_and(|time| time.to_string() == said);
-    let parts = [
-        (is_time("asked_at", &trace.started_at), "started_at"),
-        (is_time("answered_at", &trace.completed_at), "completed_at"),
-        (trace.task_id == task, "task_id"),
-        (
-            is_same(
-                field(TraceField::ModelsUsed),
-                Some(TraceValue::texts([model])),
-            ),
-            "model",
-        ),
-        (
-            is_same(
-                field(TraceField::ExecutionTimeMs),
-                measured.map(TraceValue::count),
-            ),
-            "time of the model",
-        ),
-        (
-            is_same(field(TraceField::TokensInput), count("prompt_tokens")),
-            "number of input tokens",
-        ),
-        (
-            is_same(field(TraceField::TokensOutput), count("completion_tokens")),
-            "number of output tokens",
-        ),
-    ];
-    let mut parts = parts.into_iter();
-    parts.find(|(is_same, _)| !is_same).map(|(_, what)| what)
 }
 
 /// One answer of two that were looked for in two ways.

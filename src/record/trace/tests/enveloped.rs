@@ -185,7 +185,12 @@ fn one_character_of_every_key() {
     let bytes = envelope(TraceLevel::Generic).trace.unsigned.signed_bytes();
     let sha256 = Hash32::digest(&bytes).to_string();
     let texts: [(&str, &str, &str, &[&str]); 21] = [
-        ("absent", "no_specialist", "not_measured", &["bound"]),
+        (
+            "absent",
+            "no_specialist",
+            "not_measured",
+            &["bound", "fields"],
+        ),
         (
             "absent",
             "csdma.plausibility",

@@ -24,7 +24,7 @@ use crate::store::{
 };
 
 use super::rows::{document, header, line_only_outcome, silent, unreadable};
-use super::{ADOPT, AdoptFault, AdoptionResult, NewerCommit, row};
+use super::{ADOPT, AdoptFault, AdoptionResult, LostArtifact, NewerCommit, row};
 use crate::recorder::batch::transaction::append;
 use crate::recorder::{ABANDONED, RecorderError};
 
@@ -54,6 +54,8 @@ pub struct Adoption<'a> {
     exchanges_lost: u64,
     /// Artifact ids of keys that were added after the backup.
     keys: Vec<String>,
+    /// All other artifacts that somebody made.
+    artifacts: Vec<LostArtifact>,
     /// Tombstones of erasings.
     erasings: u64,
     /// Whether the line before is of an earlier taking over, behind which stands what was lost then.
@@ -85,6 +87,7 @@ impl<'a> Adoption<'a> {
             lost: Vec::new(),
             exchanges_lost: 0,
             keys: Vec::new(),
+            artifacts: Vec::new(),
             erasings: 0,
             after_adopt: false,
         })
@@ -480,10 +483,7 @@ impl<'a> Adoption<'a> {
             commitment,
         };
         self.tx.put_artifact(&row)?;
-        self.lost.push(id.to_owned());
-        if kind == KIND && !id.ends_with(REVOKED) {
-            self.keys.push(id.to_owned());
-        }
+        self.lose_artifact(kind, id);
         let Some(revoked) = id.strip_suffix(REVOKED).filter(|_| kind == KIND) else {
             return Ok(());
         };
@@ -494,6 +494,21 @@ impl<'a> Adoption<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Remembers what is lost of an artifact. Keys are told by what they open, erasings by their
+    /// number, and of an earlier taking over nothing is missed.
+    fn lose_artifact(&mut self, kind: &str, id: &str) {
+        self.lost.push(id.to_owned());
+        match kind {
+            KIND if id.ends_with(REVOKED) => {}
+            KIND => self.keys.push(id.to_owned()),
+            TOMBSTONE | ADOPT => {}
+            _ => self.artifacts.push(LostArtifact {
+                kind: kind.to_owned(),
+                id: id.to_owned(),
+            }),
+        }
     }
 
     fn end(
@@ -565,6 +580,7 @@ impl<'a> Adoption<'a> {
             sessions: self.new_sessions,
             texts_lost: self.exchanges_lost,
             keys_lost: self.keys.iter().filter(|id| unknown(id)).cloned().collect(),
+            artifacts_lost: self.artifacts,
             open: u64::try_from(self.sessions.len()).unwrap_or(u64::MAX),
             erasings: self.erasings,
         };

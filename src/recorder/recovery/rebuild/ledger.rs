@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
-use crate::ledger::{LedgerError, Oid, head_of};
+use crate::ledger::{LedgerError, Oid, head_of, put_away};
 use crate::os::open_regular;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::store::{CommitRow, LedgerHead, Store};
@@ -118,11 +118,12 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
         return Ok(LedgerPlace::Hindered(hindrances));
     }
     for part in [HEAD, "config"] {
-        match open_regular(&path.join(part)) {
+        let part = path.join(part);
+        match open_regular(&part) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 return Err(RecorderError::Unapplied {
                     what: "reading ledger.git",
-                    reason: format!("{}: {e}. {}", path.join(part).display(), put_away()),
+                    reason: format!("{}: {e}. {}", part.display(), put_away(path, &part)),
                 });
             }
             _ => {}
@@ -131,18 +132,8 @@ pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     match Ledger::open(path) {
         Ok(ledger) => Ok(LedgerPlace::Ledger(Box::new(ledger))),
         Err(LedgerError::Git { .. }) => Ok(LedgerPlace::Broken),
-        Err(e @ LedgerError::Strange { .. }) => Err(RecorderError::Unapplied {
-            what: "opening ledger.git",
-            reason: format!("{e}. {}", put_away()),
-        }),
         Err(e) => Err(apply_error("opening ledger.git")(e)),
     }
-}
-
-/// What helps where something in the ledger is no file.
-fn put_away() -> String {
-    "Put it away (mv FILE FILE.aside); then gently audit rebuild writes anew what the database holds"
-        .to_owned()
 }
 
 /// What there is of the ledger.
