@@ -108,8 +108,8 @@ pub enum StoreError {
     /// No room for what was to be written.
     #[error(
         "the disk that {file} is on is full, or a limit on the size of files is reached, so gently can't {what}. What \
-         was recorded before is whole, and nothing of what failed is. Make room there (`gently doctor` says where the \
-         home is, and how much is free), then give the same command again (SQLite: {reason})"
+         was recorded before is whole. Make room there (`gently doctor` says how much is free), then give the same \
+         command again (SQLite: {reason})"
     )]
     Full {
         /// The file that has no room.
@@ -122,8 +122,8 @@ pub enum StoreError {
     /// The system could not read or write.
     #[error(
         "{file} could not be read or written, so gently can't {what}. Is the disk full or failing, or a limit on the \
-         size of files set? `gently doctor` says where the home is, and how much is free. Nothing of what failed is \
-         recorded. Make room, then give the same command again (SQLite: {reason})"
+         size of files set? `gently doctor` says how much is free, and `gently audit verify` whether what was \
+         recorded before is whole. Make room, then give the same command again (SQLite: {reason})"
     )]
     Io {
         /// The file that was being read or written.

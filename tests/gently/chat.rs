@@ -293,7 +293,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "exit", ends);
     typist.types(CTRL_C);
     typist.sees(PROMPT);
-    let here = "command of the shell: Ctrl-D ends the chat; Enter again sends it to the model";
+    let here = "command of the shell: Ctrl-D ends the chat; Enter again";
     sends(&mut typist, "gently chat", here);
     assert!(server.requests().is_empty());
     typist.types("\r");

@@ -6,6 +6,7 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
 use crate::person::Person;
 use crate::pty::Typist;
+use crate::trace_rig::answers;
 use crate::unguarded::unguarded;
 
 const VISA: &str = "Which visa do I need at the court?";
@@ -184,10 +185,7 @@ fn a_chat_asks_a_specialist_until_it_is_told_otherwise() {
     assert_eq!(asked.collect::<Vec<Value>>(), ["law-1b", "old-1b"]);
     for (args, why) in [
         (&["--specialist", "nobody"][..], "no specialist 'nobody'"),
-        (
-            &["--specialist", "lawyer", "-m", "x"],
-            "cannot be used with",
-        ),
+        (&["--specialist", "lawyer", "-m", "x"], "don't go together"),
     ] {
         let all = [&["chat"], args].concat();
         let refused = person.piped(&all, b"Hi\n").exits(2);
@@ -222,9 +220,19 @@ fn the_record_names_the_specialist_and_both_verifiers_agree() {
     let file = person.home().with_file_name("trace.json");
     let out = file.to_str().unwrap();
     let args = [
-        "trace", "export", "last", "--level", "generic", "--out", out,
+        "trace",
+        "export",
+        "last",
+        "--level",
+        "generic",
+        "--with-proof",
+        "--out",
+        out,
     ];
     person.gently(&args).exits(0);
+    // Without the home the proof tells that a specialist was asked, and how much was of its domains.
+    let (code, told) = answers(&Person::new(), out, &[]);
+    assert_eq!((code, told[0]["on_record"].as_str()), (0, "yes"));
     let checked = person
         .gently(&["trace", "verify", out, "--json"])
         .exits(0)

@@ -235,6 +235,56 @@ fn a_proof_needs_no_home() {
     assert_eq!(named(&told[0], "no"), ["bound", "on_record"]);
 }
 
+/// Whatever became of a turn, at every level and in both profiles: its proof tells what its trace tells.
+#[test]
+fn a_proof_is_held_against_a_trace_at_every_level() {
+    let (person, _server) = turns();
+    consents(&person, &["--past"]);
+    let stranger = Person::new();
+    for level in ["generic", "detailed", "full_traces"] {
+        for profile in ["v1.9.3", "v1.9.1"] {
+            let name = format!("{level}-{profile}.jsonl");
+            let args = [
+                "--all",
+                "--level",
+                level,
+                "--profile",
+                profile,
+                "--with-proof",
+            ];
+            let file = exported(&person, &name, &args);
+            let (code, told) = answers(&stranger, file.to_str().unwrap(), &[]);
+            assert_eq!((code, told.len()), (0, 4), "{name}: {told:?}");
+            for one in &told {
+                assert_eq!(one["on_record"], "yes", "{name}: {one:?}");
+            }
+        }
+    }
+}
+
+/// What the proof's document says otherwise is named, with both.
+#[test]
+fn what_a_proof_says_otherwise_is_named() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("Anything?");
+    let args = ["last", "--level", "generic", "--with-proof"];
+    let file = exported(&person, "proven.jsonl", &args);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let forged = text.replace("\"thought_depth\":0", "\"thought_depth\":7");
+    assert_ne!(forged, text);
+    std::fs::write(&file, forged).unwrap();
+    let stranger = Person::new();
+    let told = stranger
+        .gently(&["trace", "verify", "--json", file.to_str().unwrap()])
+        .exits(1)
+        .json();
+    let said = &told["traces"][0]["answers"]["on_record"];
+    assert_eq!(said["answer"], "no", "{told:#}");
+    let why = said["reason"].as_str().unwrap();
+    let words = "THOUGHT_START.thought_depth: the trace has 7, the exchange document 0";
+    assert!(why.contains(words), "{why}");
+}
+
 /// An envelope in its file's spelling: its trace as it stands in the first line of a file.
 fn canonical(envelope: &Value, file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
