@@ -18,6 +18,7 @@ use super::help::man::ManArgs;
 use super::look::conversation::ConversationCommand;
 use super::look::drift::DriftCommand;
 use super::look::search::SearchArgs;
+use super::look::assertion::AssertionCommand;
 use super::look::stats::StatsArgs;
 use super::look::thread::ThreadCommand;
 use super::prove::anchor_sync::SyncArgs;
@@ -165,6 +166,9 @@ pub enum Command {
     /// They are counted from the record each time. A day without a question is a gap, and what no
     /// model reported has no number.
     Stats(StatsArgs),
+    /// Checks of replies: how they came out, and what they were worth
+    #[command(subcommand)]
+    Assertion(AssertionCommand),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
     /// What a turn was, for those who may not see its texts: show, export, verify
