@@ -54,11 +54,7 @@ pub enum CheckGroup {
 
 impl CheckGroup {
     /// All of them.
-    pub const ALL: [CheckGroup; 3] = [
-        CheckGroup::Name,
-        CheckGroup::Specialist,
-        CheckGroup::Domain,
-    ];
+    pub const ALL: [CheckGroup; 3] = [CheckGroup::Name, CheckGroup::Specialist, CheckGroup::Domain];
 
     /// Its name.
     pub const fn name(self) -> &'static str {

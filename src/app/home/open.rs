@@ -183,7 +183,8 @@ pub fn own_file((home, config): (&Home, &Config), path: &Path) -> Option<String>
     let place = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
     let home_place = place(&root)?;
     let mut above = named.ancestors().skip(1);
-    let is_inside = named.starts_with(&root) || above.any(|folder| place(folder) == Some(home_place));
+    let is_inside =
+        named.starts_with(&root) || above.any(|folder| place(folder) == Some(home_place));
     is_inside.then(|| {
         format!("{shown} lies in the home ({}), which nothing but gently writes to; name a file elsewhere", root.display())
     })

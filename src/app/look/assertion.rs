@@ -282,10 +282,7 @@ mod tests {
             blocking,
             bonus,
         } = tally;
-        assert_eq!(
-            (made, passed, noted, soft, blocking),
-            (12, 5, 4, 2, 1)
-        );
+        assert_eq!((made, passed, noted, soft, blocking), (12, 5, 4, 2, 1));
         assert_eq!((tally.share(), bonus), (Some(416), Some(-1100)));
         tally.add(&count("soft", true, 1), None);
         assert_eq!(tally.bonus, None);

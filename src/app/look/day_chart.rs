@@ -190,7 +190,9 @@ mod tests {
     use super::*;
 
     fn drawn(values: &[Option<u64>], marks: Vec<ChartMark>) -> String {
-        let days: Vec<String> = (1..=values.len()).map(|n| format!("2026-11-{n:02}")).collect();
+        let days: Vec<String> = (1..=values.len())
+            .map(|n| format!("2026-11-{n:02}"))
+            .collect();
         let days: Vec<&str> = days.iter().map(String::as_str).collect();
         let line = ChartLine {
             name: "one".to_owned(),
@@ -224,7 +226,10 @@ mod tests {
             drawn(&[Some(1), Some(2)], vec![mark]),
             drawn(&[Some(1), Some(2)], Vec::new()),
         );
-        assert!(!with.contains("<b>") && with.contains("&lt;b&gt;x"), "{with}");
+        assert!(
+            !with.contains("<b>") && with.contains("&lt;b&gt;x"),
+            "{with}"
+        );
         let lines = |svg: &str| svg.matches("<polyline").count();
         assert_eq!(lines(&with) - lines(&without), 1);
     }

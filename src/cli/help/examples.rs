@@ -599,7 +599,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "specialist report",
         &[
-            ("gently specialist report --since 30d", "a month, in numbers"),
+            (
+                "gently specialist report --since 30d",
+                "a month, in numbers",
+            ),
             (
                 "gently specialist report --svg report.svg",
                 "what was expected of each, as a picture, too",

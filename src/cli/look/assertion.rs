@@ -74,7 +74,11 @@ fn text(report: &CheckReport) -> String {
     );
     let mut text = format!("all  {since}\n{}", block(&report.whole));
     for part in &report.parts {
-        text.push_str(&format!("\n{}\n{}", heading(report.by, part), block(&part.tally)));
+        text.push_str(&format!(
+            "\n{}\n{}",
+            heading(report.by, part),
+            block(&part.tally)
+        ));
     }
     text
 }
@@ -91,11 +95,15 @@ fn heading(by: CheckGroup, part: &CheckPart) -> String {
 /// How some came out, in from the margin. What did not occur is not said.
 fn block(tally: &CheckTally) -> String {
     let mut parts = vec![format!("{} passed", tally.passed)];
-    parts.extend(tally.share().map(|share| format!("{} of 1", thousandths(share))));
+    parts.extend(
+        tally
+            .share()
+            .map(|share| format!("{} of 1", thousandths(share))),
+    );
     let failed = [
         (tally.blocking, "withheld an answer"),
         (tally.soft, "failed with a warning"),
-        (tally.noted, "failed and were noted"),
+        (tally.noted, "failed and noted"),
     ];
     let failed = failed.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(failed.map(|(count, what)| format!("{count} {what}")));

@@ -79,10 +79,7 @@ pub fn run(args: &StatsArgs, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 /// Writes a picture into a new file.
-pub(in crate::cli) fn draw(
-    picture: Result<String, NoChart>,
-    file: &Path,
-) -> Result<(), String> {
+pub(in crate::cli) fn draw(picture: Result<String, NoChart>, file: &Path) -> Result<(), String> {
     let svg = picture.map_err(|why| why.to_string())?;
     let new = NewFile::create(file)?;
     new.fill_or(&svg, "nothing was written")

@@ -33,7 +33,9 @@ pub fn report(args: &SpecialistReportArgs, json: bool) -> Result<u8, OpenHomeErr
     let home = open::existing_home()?;
     if let Some(file) = &args.svg {
         let own = || Ok::<_, OpenHomeError>(open::own_file((&home, &open::config(&home)?), file));
-        let why = judge_new(file, FLAG).err().map_or_else(own, |why| Ok(Some(why)))?;
+        let why = judge_new(file, FLAG)
+            .err()
+            .map_or_else(own, |why| Ok(Some(why)))?;
         if let Some(why) = why {
             return Ok(could_not(&why, json));
         }
@@ -74,7 +76,11 @@ fn part(part: &AnswererPart) -> String {
         (Some(id), name) => {
             let short = short_name(&id.to_string());
             let name = name.as_deref().map_or_else(|| short.clone(), quiet);
-            let bound = if part.is_bound { "" } else { "  (not bound to it now)" };
+            let bound = if part.is_bound {
+                ""
+            } else {
+                "  (not bound to it now)"
+            };
             format!("{short}  {name}  {model}{bound}")
         }
     };
@@ -104,7 +110,9 @@ fn said(part: &AnswererPart) -> Option<String> {
 fn expected(part: &AnswererPart) -> Option<String> {
     let all = thousandths(part.expected?);
     if part.is_prior() {
-        return Some(format!("expected  {all} of 1, as of all of whom nothing is rated yet"));
+        return Some(format!(
+            "expected  {all} of 1, as of all of whom nothing is rated yet"
+        ));
     }
     let of = |rated: &RatedDomain| {
         let expected = rated.expected.map(thousandths);

@@ -2,9 +2,7 @@
 
 use super::SpecialistReport;
 use super::history::{BindingChange, UtilityHistory, UtilityLine};
-use crate::app::look::day_chart::{
-    ChartLine, ChartMark, ChartPart, MOST_LINES, NoChart, picture,
-};
+use crate::app::look::day_chart::{ChartLine, ChartMark, ChartPart, MOST_LINES, NoChart, picture};
 use crate::record::ledger::specialist::PromotionEvent;
 
 /// The picture of a report.

@@ -70,7 +70,9 @@ impl LineDays<'_> {
         };
         let day = time.get() / DAY;
         let next = Seconds::new(day.saturating_add(1).saturating_mul(DAY));
-        let end = next.map(|next| self.store.line_from(next)).unwrap_or(Ok(u64::MAX))?;
+        let end = next
+            .map(|next| self.store.line_from(next))
+            .unwrap_or(Ok(u64::MAX))?;
         self.at = Some((day, end));
         Ok(Some(day))
     }
@@ -128,10 +130,15 @@ fn told(
     let line = |(who, growth): (Answerer, Growth)| UtilityLine {
         name: who.specialist.map(name).unwrap_or_default(),
         rated: growth.counted.rated,
-        values: span.clone().into_iter().flatten().map(|day| {
-            let until = growth.by_day.range(..=day).next_back();
-            until.map(|(_, expected)| *expected)
-        }).collect(),
+        values: span
+            .clone()
+            .into_iter()
+            .flatten()
+            .map(|day| {
+                let until = growth.by_day.range(..=day).next_back();
+                until.map(|(_, expected)| *expected)
+            })
+            .collect(),
         who,
     };
     let mut lines: Vec<UtilityLine> = grown.into_iter().map(line).collect();
@@ -175,7 +182,10 @@ mod tests {
             to_model: "n".to_owned(),
             reverted_by: None,
         };
-        let grown = [(who(1), growth(&[(1, 700), (3, 720)])), (who(2), growth(&[(2, 600)]))];
+        let grown = [
+            (who(1), growth(&[(1, 700), (3, 720)])),
+            (who(2), growth(&[(2, 600)])),
+        ];
         let told = told(
             grown.into_iter().collect(),
             &[(&promotion, Some(4))],
@@ -186,7 +196,10 @@ mod tests {
             told.lines[0].values,
             [Some(700), Some(700), Some(720), Some(720)]
         );
-        assert_eq!(told.lines[1].values, [None, Some(600), Some(600), Some(600)]);
+        assert_eq!(
+            told.lines[1].values,
+            [None, Some(600), Some(600), Some(600)]
+        );
         assert_eq!(told.bindings[0].day.as_deref(), Some("1970-01-05"));
         assert_eq!(UtilityHistory::default().days.len(), 0);
     }

@@ -99,8 +99,7 @@ pub struct SpecialistReport {
 impl SpecialistReport {
     /// Whether nothing was asked, and nothing said of an answer.
     pub fn is_empty(&self) -> bool {
-        let is_nothing =
-            |part: &AnswererPart| part.figures.questions + part.good + part.bad == 0;
+        let is_nothing = |part: &AnswererPart| part.figures.questions + part.good + part.bad == 0;
         self.parts.iter().all(is_nothing)
     }
 }
@@ -236,7 +235,13 @@ fn parts(tallies: HashMap<Answerer, AnswererTally>, all: &Specialists) -> Vec<An
     parts.sort_by_cached_key(|part| {
         let who = part.who.clone();
         let asked = std::cmp::Reverse(part.figures.questions);
-        (who.specialist.is_none(), who.specialist, !part.is_bound, asked, who.model)
+        (
+            who.specialist.is_none(),
+            who.specialist,
+            !part.is_bound,
+            asked,
+            who.model,
+        )
     });
     parts
 }
@@ -332,7 +337,10 @@ mod tests {
         assert_eq!(told.rated[0].expected, Some(775));
         let of_a_model: Vec<Rating> = vec![rating(0, None, "law", true)];
         let told = part(&of_a_model, 0);
-        assert_eq!((told.good, told.expected, told.rated[0].expected), (1, None, None));
+        assert_eq!(
+            (told.good, told.expected, told.rated[0].expected),
+            (1, None, None)
+        );
         assert!(told.times.is_none() && told.figures.tokens.is_none());
     }
 
