@@ -529,7 +529,7 @@ const A_MILLION: &str = "
 /// `cargo test --test gently -- --ignored --nocapture a_million`.
 #[test]
 #[ignore = "makes a database of some gigabytes"]
-fn a_million_answers_are_counted_in_two_seconds() {
+fn a_million_answers_are_counted() {
     let (person, _server) = with_runs();
     unguarded(person.at("gently.db"))
         .execute_batch(A_MILLION)

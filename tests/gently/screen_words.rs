@@ -73,6 +73,11 @@ pub fn foreign(line: &str) -> Option<String> {
         "sight.units",
         "rings.ring",
         "rings.refs",
+        // Names of checks, by which a report tells them apart.
+        "completeness.denies_sight",
+        "completeness.refuses_sight",
+        "completeness.sight_without_values",
+        "evidence.contradicts_sight",
     ]
     .iter()
     .fold(lower, |line, typed| line.replace(typed, "…"));

@@ -31,7 +31,7 @@ pub struct BindingChange {
 /// What was expected of one at the end of each day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UtilityLine {
-    /// Who.
+    /// The specialist with its model, or the model.
     pub who: Answerer,
     /// What people call the specialist.
     pub name: String,

@@ -58,7 +58,7 @@ pub struct RatedDomain {
 /// What came of one who answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswererPart {
-    /// Who.
+    /// The specialist with its model, or the model.
     pub who: Answerer,
     /// What people call the specialist.
     pub name: Option<String>,
