@@ -54,6 +54,18 @@ pub fn when(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Fi
     Seconds::new(now.get().saturating_sub(age)).map_err(|_| wrong())
 }
 
+/// The same of a moment that has been: nothing is on record of what lies ahead.
+pub fn past(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, FieldSentence> {
+    let time = when(field, text, now)?;
+    if time > now {
+        return Err(sentence![
+            field,
+            format!(" is {time}, which lies ahead: it is {now}. Name a time that has been")
+        ]);
+    }
+    Ok(time)
+}
+
 /// The same where a number alone is one of days.
 pub fn older_than(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, FieldSentence> {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -91,6 +103,16 @@ mod tests {
             let limit = older_than(RequestField::OlderThan, text, now).ok();
             assert_eq!(limit.map(|t| t.to_string()).as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_lies_ahead_is_not_past() {
+        let now: Seconds = "2026-11-22T02:00:00Z".parse().unwrap();
+        let since = |text: &str| past(RequestField::Since, text, now);
+        assert_eq!(since("2026-11-22T02:00:00Z"), Ok(now));
+        let refused = since("2026-11-22T02:00:01Z").unwrap_err().to_string();
+        assert!(refused.contains("lies ahead"), "{refused}");
+        assert!(since("soon").is_err());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::ask::sight_args::SightArgs;
 use super::help::HelpArgs;
 use super::help::completions::CompletionArgs;
 use super::help::man::ManArgs;
+use super::look::assertion::AssertionCommand;
 use super::look::conversation::ConversationCommand;
 use super::look::drift::DriftCommand;
 use super::look::search::SearchArgs;
@@ -165,6 +166,9 @@ pub enum Command {
     /// They are counted from the record each time. A day without a question is a gap, and what no
     /// model reported has no number.
     Stats(StatsArgs),
+    /// Checks of replies: how they came out, and what they were worth
+    #[command(subcommand)]
+    Assertion(AssertionCommand),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
     /// What a turn was, for those who may not see its texts: show, export, verify

@@ -56,7 +56,15 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &[
-            "search", "show", "log", "context", "drift", "action", "sight", "stats",
+            "search",
+            "show",
+            "log",
+            "context",
+            "drift",
+            "assertion",
+            "action",
+            "sight",
+            "stats",
         ],
     ),
     (

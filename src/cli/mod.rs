@@ -29,7 +29,9 @@ use ask::chat;
 use flags::error_words;
 use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase, rebuild};
-use look::{action, conversation, drift, log, search, session, show, sight, stats, thread};
+use look::{
+    action, assertion, conversation, drift, log, search, session, show, sight, stats, thread,
+};
 use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
 use remember::{conflict, context, correction, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};
@@ -160,6 +162,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Show(args) => show::run(&args, json),
         Command::Search(args) => search::run(args, json),
         Command::Stats(args) => stats::run(&args, json),
+        Command::Assertion(command) => assertion::run(&command, json),
         Command::Trace(command) => trace::run(command, json).await,
         Command::Consent(command) => consent::run(command, json).await,
         Command::Share(args) => share::run(args, json).await,

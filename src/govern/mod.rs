@@ -16,4 +16,5 @@ pub mod reply_rule;
 pub mod sanitize;
 pub mod sight_rules;
 pub mod stored_kernel;
+pub mod utility;
 mod word_list;

@@ -30,6 +30,7 @@ mod orphans;
 mod questions;
 mod ratings;
 mod recall;
+mod reports;
 mod rows;
 mod schema;
 mod search;
@@ -51,6 +52,7 @@ pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use head_check::ColumnFault;
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
+pub use reports::{CheckCount, CheckGroup, CountedRun};
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,

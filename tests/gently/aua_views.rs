@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 8] = [
+const VIEWS: [(&str, &str, &str); 9] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -45,6 +45,12 @@ const VIEWS: [(&str, &str, &str); 8] = [
         "promotions",
         "id, created_at, specialist, event, from_model, to_model, reverted, metadata",
         "line",
+    ),
+    (
+        "assertion_events",
+        "id, created_at, session_id, assertion_name, level, passed, bonus_applied, retries_used, latency_ms, domain, \
+         policy_name",
+        "exchange_id, specialist, line",
     ),
     (
         "audit_log",

@@ -180,6 +180,8 @@ fn twenty_columns_break_no_word_that_has_room() {
         &["project", "list"],
         &["stats"],
         &["stats", "--by", "day"],
+        &["assertion", "report"],
+        &["specialist", "report"],
         &["search", "nginx"],
         &["show", "last"],
         &["session", "list"],

@@ -97,6 +97,7 @@ mod receipts;
 mod recorder;
 mod replay;
 mod replays;
+mod reports;
 mod rotation;
 mod sanitized;
 mod sanitized_kinds;

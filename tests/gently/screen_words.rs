@@ -73,6 +73,11 @@ pub fn foreign(line: &str) -> Option<String> {
         "sight.units",
         "rings.ring",
         "rings.refs",
+        // Names of checks, by which a report tells them apart.
+        "completeness.denies_sight",
+        "completeness.refuses_sight",
+        "completeness.sight_without_values",
+        "evidence.contradicts_sight",
     ]
     .iter()
     .fold(lower, |line, typed| line.replace(typed, "…"));
@@ -184,7 +189,7 @@ fn live(home: &mut Lived) {
 }
 
 /// Every way of looking at it, with the exit code.
-const LOOKS: [(i32, &[&str]); 76] = [
+const LOOKS: [(i32, &[&str]); 79] = [
     (0, &["session", "list"]),
     (0, &["session", "show", "last"]),
     (0, &["session", "summary"]),
@@ -207,6 +212,9 @@ const LOOKS: [(i32, &[&str]); 76] = [
     (0, &["search", "--best", "nginx", "OR", "port"]),
     (0, &["stats"]),
     (0, &["stats", "--by", "conversation"]),
+    (0, &["assertion", "report"]),
+    (0, &["assertion", "report", "--by", "domain"]),
+    (0, &["specialist", "report"]),
     (0, &["log", "-n", "200"]),
     (0, &["show", "last"]),
     (0, &["show", "last", "--full"]),

@@ -154,40 +154,47 @@ pub struct OpenHome {
     pub sources: Vec<Box<dyn BlockSource>>,
 }
 
+/// Why a file that is written for others may not have a name: it would take the place of one that the
+/// home lives on.
+pub fn own_file((home, config): (&Home, &Config), path: &Path) -> Option<String> {
+    let real = |path: &Path| match path.canonicalize() {
+        Ok(found) => Some(found),
+        Err(_) => {
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(parent.join(path.file_name()?))
+        }
+    };
+    let (named, root) = (real(path)?, real(home.root())?);
+    let keys = [&config.trace.key_file, &config.model.key_file];
+    let is_key = keys
+        .into_iter()
+        .flatten()
+        .any(|key| real(key).as_ref() == Some(&named));
+    let shown = spelled_on_a_line(&path.display().to_string());
+    if is_key {
+        return Some(format!(
+            "{shown} holds a key that the settings name; name another file"
+        ));
+    }
+    // Also where the home is mounted in a second place.
+    let place = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    let home_place = place(&root)?;
+    let mut above = named.ancestors().skip(1);
+    let is_inside =
+        named.starts_with(&root) || above.any(|folder| place(folder) == Some(home_place));
+    is_inside.then(|| {
+        format!("{shown} lies in the home ({}), which nothing but gently writes to; name a file elsewhere", root.display())
+    })
+}
+
 impl OpenHome {
     /// Why a file that is written for others may not have a name: it would take the place of one that the
     /// home lives on.
     pub fn own_file(&self, path: &Path) -> Option<String> {
-        let real = |path: &Path| match path.canonicalize() {
-            Ok(found) => Some(found),
-            Err(_) => {
-                let parent = path
-                    .parent()
-                    .filter(|parent| !parent.as_os_str().is_empty());
-                let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
-                Some(parent.join(path.file_name()?))
-            }
-        };
-        let (named, root) = (real(path)?, real(self.home.root())?);
-        let keys = [&self.config.trace.key_file, &self.config.model.key_file];
-        let is_key = keys
-            .into_iter()
-            .flatten()
-            .any(|key| real(key).as_ref() == Some(&named));
-        let shown = spelled_on_a_line(&path.display().to_string());
-        if is_key {
-            return Some(format!(
-                "{shown} holds a key that the settings name; name another file"
-            ));
-        }
-        // Also where the home is mounted in a second place.
-        let place = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
-        let home = place(&root)?;
-        let mut above = named.ancestors().skip(1);
-        let is_inside = named.starts_with(&root) || above.any(|folder| place(folder) == Some(home));
-        is_inside.then(|| {
-            format!("{shown} lies in the home ({}), which nothing but gently writes to; name a file elsewhere", root.display())
-        })
+        own_file((&self.home, &self.config), path)
     }
 
     /// Opens a home for writing. Git and log are synced with each record, and now if any waits.

@@ -2,7 +2,9 @@
 
 pub mod actions;
 pub mod artifact;
+pub mod assertion;
 pub mod conversation;
+pub mod day_chart;
 pub mod digests;
 pub mod drift;
 pub mod log_lines;

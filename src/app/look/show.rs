@@ -27,6 +27,8 @@ use crate::app::ask::warnings::{self, DriftWarning};
 use crate::app::find::{self, MeantId};
 use crate::app::home::open::{self, OpenHomeError};
 
+use super::assertion::{RunUtility, run_utility};
+
 /// What an id means, of whatever kind it is.
 pub fn meant(home: &Home, id: &str) -> Result<MeantId, OpenHomeError> {
     Ok(find::any(&*open::store(home)?, id)?)
@@ -40,6 +42,8 @@ pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails,
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
     turn.uncovered = turn.withheld && uncover;
     turn.warnings = warnings::on_record(&store, &turn.exchange, !turn.is_covered())?;
+    let of = (&turn.exchange, &turn.session);
+    turn.utility = Some(run_utility(&store, of, turn.prompt_text())?);
     Ok(turn)
 }
 
@@ -221,6 +225,8 @@ pub struct ExchangeDetails {
     pub withheld: bool,
     /// It is shown all the same: somebody asked for it by name.
     pub uncovered: bool,
+    /// What it was worth, or why nobody can say; none where that was not asked.
+    pub utility: Option<Result<RunUtility, &'static str>>,
 }
 
 impl ExchangeDetails {
@@ -268,6 +274,7 @@ impl ExchangeDetails {
             erased,
             withheld,
             uncovered: false,
+            utility: None,
         })
     }
 

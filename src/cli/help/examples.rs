@@ -388,6 +388,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "assertion",
+        &[("gently assertion report", "how checks of replies came out")],
+    ),
+    (
+        "assertion report",
+        &[
+            ("gently assertion report --since 30d", "of a month"),
+            (
+                "gently assertion report --by specialist",
+                "of each specialist",
+            ),
+        ],
+    ),
+    (
         "stats",
         &[
             ("gently stats", "all of it"),
@@ -581,6 +595,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "specialist rollback",
         &[("gently specialist rollback swe", "undo that")],
+    ),
+    (
+        "specialist report",
+        &[
+            (
+                "gently specialist report --since 30d",
+                "a month, in numbers",
+            ),
+            (
+                "gently specialist report --svg report.svg",
+                "what was expected of each, as a picture, too",
+            ),
+        ],
     ),
     (
         "note",

@@ -1,6 +1,7 @@
 //! Looking at what is on record: conversations, turns, sessions, numbers, words.
 
 pub(super) mod action;
+pub(super) mod assertion;
 pub(super) mod conversation;
 pub(super) mod drift;
 pub(super) mod log;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::day_chart::NoChart;
 use crate::app::look::stats::{
     AnswerTimes, Figures, Stats, StatsDay, StatsGroup, StatsPart, StatsRequest, chart, stats,
 };
@@ -63,7 +64,7 @@ pub fn run(args: &StatsArgs, json: bool) -> Result<u8, OpenHomeError> {
     };
     let stats = stats(&open::existing_home()?, &request)?;
     let drawn_into = args.svg.as_deref().map(|file| {
-        draw(&stats, file)?;
+        draw(chart(&stats), file)?;
         Ok::<_, String>(file.display().to_string())
     });
     let drawn_into = match drawn_into.transpose() {
@@ -77,15 +78,15 @@ pub fn run(args: &StatsArgs, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, view, || text(&stats)))
 }
 
-/// Draws the numbers into a new file.
-fn draw(stats: &Stats, file: &Path) -> Result<(), String> {
-    let svg = chart(stats).map_err(|why| why.to_string())?;
+/// Writes a picture into a new file.
+pub(in crate::cli) fn draw(picture: Result<String, NoChart>, file: &Path) -> Result<(), String> {
+    let svg = picture.map_err(|why| why.to_string())?;
     let new = NewFile::create(file)?;
     new.fill_or(&svg, "nothing was written")
 }
 
 /// The option that names the picture's file.
-const FLAG: &str = "--svg";
+pub(in crate::cli) const FLAG: &str = "--svg";
 
 fn text(stats: &Stats) -> String {
     let since = stats.since.map_or_else(
@@ -108,7 +109,7 @@ fn heading(part: &StatsPart) -> String {
 }
 
 /// The numbers of something, in from the margin. What there is no number of has no line.
-fn block(figures: &Figures) -> String {
+pub(in crate::cli) fn block(figures: &Figures) -> String {
     let mut lines = vec![outcomes(figures)];
     if !figures.drift.is_empty() {
         let classes = figures.drift.iter();

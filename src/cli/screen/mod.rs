@@ -281,6 +281,14 @@ pub fn quiet(text: &str) -> String {
     spelled_on_a_line(text)
 }
 
+/// A number of thousandths as a fraction: `-0.050`.
+pub fn thousandths(value: impl Into<i128>) -> String {
+    let value: i128 = value.into();
+    let sign = if value < 0 { "-" } else { "" };
+    let size = value.unsigned_abs();
+    format!("{sign}{}.{:03}", size / 1000, size % 1000)
+}
+
 /// The sign before a verdict (`yes`, `no`, or what is open) or a `warning`; in words where the locale has no such
 /// characters.
 pub fn mark(of: &str) -> &'static str {

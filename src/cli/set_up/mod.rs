@@ -8,3 +8,4 @@ pub(super) mod key;
 pub(super) mod model;
 pub(super) mod sanitize;
 pub(super) mod specialist;
+pub(super) mod specialist_report;

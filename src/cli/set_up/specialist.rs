@@ -15,6 +15,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::Domain;
 use crate::view::set_up::specialist::{ChangedBindingView, DomainView, SpecialistView};
 
+use super::specialist_report::{SpecialistReportArgs, report};
 use crate::cli::remember::correction::decay;
 use crate::cli::screen::quiet;
 use crate::cli::{could_not, present, say};
@@ -97,6 +98,9 @@ pub enum SpecialistCommand {
         /// Its name, or its id as in specialist-1
         specialist: String,
     },
+    /// What came of each, and of models: answers, ratings, drift, times, cost. Exit 1 when there is
+    /// nothing
+    Report(SpecialistReportArgs),
 }
 
 /// `gently specialist add`.
@@ -214,6 +218,7 @@ pub async fn specialist(command: SpecialistCommand, json: bool) -> Result<u8, Op
     let made = match command {
         SpecialistCommand::List { all } => return print_list(all, json),
         SpecialistCommand::Show { specialist } => return print_one(&specialist, json),
+        SpecialistCommand::Report(args) => return report(&args, json),
         SpecialistCommand::Promote {
             specialist,
             to,

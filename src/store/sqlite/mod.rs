@@ -64,6 +64,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V6__councils",
         include_str!("../../../migrations/sqlite/0006_councils.sql"),
     ),
+    (
+        "V8__reports",
+        include_str!("../../../migrations/sqlite/0008_reports.sql"),
+    ),
 ];
 
 /// A connection to the file.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::app::look::assertion::RunUtility;
 use crate::app::look::show::ExchangeDetails;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::Cost;
@@ -70,6 +71,8 @@ pub struct ExchangeView {
     pub reply: Option<Value>,
     /// What it cost.
     pub usage: UsageView,
+    /// What the answer was worth to the specialist who gave it.
+    pub utility: UtilityView,
     /// What the call was made with.
     pub params: Option<Value>,
     /// What binds it to the ledger.
@@ -128,6 +131,40 @@ pub struct UsageView {
     pub completion_tokens: Option<u64>,
     /// What the call cost; null when no price is configured.
     pub cost: Option<Cost>,
+}
+
+/// What an answer was worth, in thousandths; each is null where nobody can say it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct UtilityView {
+    /// What was expected, and what checks add to it, from 0 to 1000.
+    pub score: Option<u64>,
+    /// The likeliest domain of the question.
+    pub domain: Option<String>,
+    /// What is expected of who gave it in that domain, by the ratings of today.
+    pub expected: Option<u64>,
+    /// What its checks were worth under its session's kernel.
+    pub bonus: Option<i64>,
+    /// Why there is no score.
+    pub why_not: Option<&'static str>,
+}
+
+impl UtilityView {
+    fn of(utility: Option<&Result<RunUtility, &'static str>>) -> UtilityView {
+        match utility {
+            None => UtilityView::default(),
+            Some(Err(why)) => UtilityView {
+                why_not: Some(why),
+                ..UtilityView::default()
+            },
+            Some(Ok(utility)) => UtilityView {
+                score: Some(utility.score()),
+                domain: Some(utility.domain.clone()),
+                expected: Some(utility.expected),
+                bonus: Some(utility.bonus),
+                why_not: None,
+            },
+        }
+    }
 }
 
 /// Hashes of an exchange.
@@ -261,6 +298,7 @@ impl ExchangeView {
                 completion_tokens: outcome.and_then(|outcome| outcome.completion_tokens),
                 cost: outcome.and_then(|outcome| outcome.cost.clone()),
             },
+            utility: UtilityView::of(turn.utility.as_ref()),
             params: exchange.params.as_deref().map(parsed),
             hashes: HashesView {
                 exchange_hash: outcome.map(|outcome| outcome.exchange_commitment),

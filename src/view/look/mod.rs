@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod artifact;
+pub mod assertion;
 pub mod conversation;
 pub mod digests;
 pub mod drift;

@@ -91,7 +91,8 @@ impl StatsView {
 }
 
 impl FiguresView {
-    fn of(figures: &Figures) -> Self {
+    /// Of some figures.
+    pub fn of(figures: &Figures) -> Self {
         FiguresView {
             questions: figures.questions,
             answers: figures.answers,

@@ -8,3 +8,4 @@ pub mod model;
 pub mod sanitized;
 pub mod setting;
 pub mod specialist;
+pub mod specialist_report;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
-pub use chart::{NoChart, chart};
+pub use chart::chart;
 
 use crate::app::sentence::RequestField;
 use crate::home::Home;
@@ -25,9 +25,9 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::moment::when;
 
 /// A day of UTC, in seconds.
-const DAY: u64 = 86_400;
+pub(in crate::app) const DAY: u64 = 86_400;
 /// So many days are looked at one by one; older ones are in the sums.
-const MOST_DAYS: u64 = 3660;
+pub(in crate::app) const MOST_DAYS: u64 = 3660;
 
 /// By what the numbers are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub struct Stats {
 
 /// Numbers that are still being counted.
 #[derive(Default)]
-struct Tally {
+pub(in crate::app) struct Tally {
     figures: Figures,
     /// Seconds that answers took.
     took: Vec<u64>,
@@ -140,7 +140,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, exchange: &CountedExchange) {
+    /// Counts one more.
+    pub fn add(&mut self, exchange: &CountedExchange) {
         let figures = &mut self.figures;
         figures.questions += 1;
         self.last = exchange.line;
@@ -169,11 +170,13 @@ impl Tally {
         }
     }
 
-    fn drift(&mut self, class: &str) {
+    /// Counts drift of this class.
+    pub fn drift(&mut self, class: &str) {
         *self.figures.drift.entry(class.to_owned()).or_default() += 1;
     }
 
-    fn figures(mut self) -> Figures {
+    /// What was counted.
+    pub fn figures(mut self) -> Figures {
         self.took.sort_unstable();
         self.figures.times = percentile(&self.took, 50)
             .zip(percentile(&self.took, 90))
@@ -184,7 +187,7 @@ impl Tally {
 
 /// The smallest of these numbers, in their order, that so many in a hundred are not above; none of
 /// none.
-fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+pub(in crate::app) fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()
 }
@@ -335,7 +338,8 @@ impl Tallies {
     }
 }
 
-fn name_of(day: u64) -> String {
+/// A day of UTC by its number since the epoch: `2026-11-25`.
+pub(in crate::app) fn name_of(day: u64) -> String {
     let time = Seconds::new(day.saturating_mul(DAY)).map(|time| time.to_string());
     let time = time.unwrap_or_default();
     time.split('T').next().unwrap_or_default().to_owned()

@@ -4,6 +4,7 @@
 pub mod choice;
 pub mod domain;
 pub mod promote;
+pub mod report;
 
 use std::collections::BTreeSet;
 

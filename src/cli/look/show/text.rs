@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::app::ask::warnings::DriftWarning;
 use crate::ask::withheld::WITHHELD;
 use crate::cli::look::session::block_name;
-use crate::cli::screen::{block, counted, mark, quiet};
+use crate::cli::screen::{block, counted, mark, quiet, thousandths};
 use crate::record::ledger::reply::readable;
 use crate::record::time::Seconds;
 
@@ -112,9 +112,24 @@ pub fn of(turn: &ExchangeDetails, context: &str) -> String {
     if let Some(beside) = beside.filter(|_| !turn.is_covered()) {
         part(&mut out, "came beside the answer", &pretty(beside));
     }
+    part(&mut out, "worth to its specialist", &worth(turn));
     part(&mut out, "hashes", &hashes(turn));
     part(&mut out, "session", &session_facts(turn));
     out
+}
+
+/// `0.631 of 1: 0.681 is expected in law, its checks add -0.050`; nothing where no specialist was asked.
+fn worth(turn: &ExchangeDetails) -> String {
+    match &turn.utility {
+        Some(Ok(utility)) => format!(
+            "{} of 1: {} is expected in {}, its checks add {}",
+            thousandths(utility.score()),
+            thousandths(utility.expected),
+            quiet(&utility.domain),
+            thousandths(utility.bonus),
+        ),
+        _ => String::new(),
+    }
 }
 
 fn part(out: &mut String, name: &str, text: &str) {
