@@ -63,7 +63,7 @@ impl ParentTurn {
     /// The turn in a thread.
     pub fn of(self, store: &ReadStore, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
         match self {
-            ParentTurn::Newest => store.newest_turn(thread),
+            ParentTurn::Newest => store.newest_message(thread),
             ParentTurn::Turn(turn) => Ok(Some(turn)),
             ParentTurn::Nothing => Ok(None),
         }

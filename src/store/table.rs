@@ -32,6 +32,7 @@ use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
+use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
 use crate::record::ledger::specialist::{RatingVerdict, SpecialistId};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
@@ -542,6 +543,8 @@ words! {
     ProjectState: "open or retired" of ProjectState::ALL,
     TurnIntent: "an intent of a turn" of TurnIntent::ALL,
     RatingVerdict: "good or bad" of RatingVerdict::ALL,
+    CouncilPlace: "a place in a council" of CouncilPlace::ALL,
+    ReviewVerdict: "agree or disagree" of ReviewVerdict::ALL,
 }
 
 impl Bind for Block {

@@ -68,7 +68,8 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         | IdKind::Export
         | IdKind::Domain
         | IdKind::Promotion
-        | IdKind::Rating => artifact::run(&home, &id, json),
+        | IdKind::Rating
+        | IdKind::Council => artifact::run(&home, &id, json),
     }
 }
 
