@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod authority;
 pub mod choice;
+pub mod council;
 mod clauses;
 pub mod drift;
 mod forms;
