@@ -58,7 +58,9 @@ impl WriteStore {
             return Ok(());
         };
         self.insert(&said.answers, &[], "ON CONFLICT DO NOTHING")?;
-        self.insert(&said.reviews, &[], "ON CONFLICT DO NOTHING")?;
+        if !said.reviews.is_empty() {
+            self.insert(&said.reviews, &[], "ON CONFLICT DO NOTHING")?;
+        }
         let exchanges = said.answers.iter().map(|answer| answer.exchange);
         self.count_messages_of(exchanges)
     }

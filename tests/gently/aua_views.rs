@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 8] = [
+const VIEWS: [(&str, &str, &str); 9] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -45,6 +45,12 @@ const VIEWS: [(&str, &str, &str); 8] = [
         "promotions",
         "id, created_at, specialist, event, from_model, to_model, reverted, metadata",
         "line",
+    ),
+    (
+        "model_runs",
+        "run_id, query_id, conversation_id, specialist, round, raw_response, utility_score, confidence_score, \
+         vcg_welfare_score, vcg_winner, corrections_applied, latency_ms, domain, domain_l0, domain_path, created_at",
+        "model, payment, outcome, line",
     ),
     (
         "audit_log",

@@ -429,7 +429,7 @@ impl Shared {
                     &format!("no such place: {}", received.line),
                 ));
             }
-            Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp => {}
+            Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp | Behaviour::By(_) => {}
             Behaviour::NeverBegins => self.wait(PATIENCE * 4, |_| false),
             Behaviour::Slow(time) => self.wait(*time, |_| false),
             Behaviour::Gate => self.wait(PATIENCE * 4, |state| state.released),
@@ -459,6 +459,7 @@ impl Shared {
             Behaviour::Refused
             | Behaviour::ClosesAtOnce
             | Behaviour::HangsUp
+            | Behaviour::By(_)
             | Behaviour::NeverBegins => Vec::new(),
             Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate | Behaviour::NoStream(_) => {
                 json(&good)
