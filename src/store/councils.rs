@@ -16,6 +16,10 @@ use super::{ArtifactRow, StoreError};
 pub(super) const IS_MESSAGE: &str = "NOT EXISTS (SELECT 1 FROM thread_turn x WHERE x.line = t.line
        AND NOT EXISTS (SELECT 1 FROM message_turn m WHERE m.line = x.line))";
 
+/// The same of a row of `llm_exchange`.
+pub(super) const IS_MESSAGE_EXCHANGE: &str = "NOT EXISTS (SELECT 1 FROM thread_turn x WHERE x.line = llm_exchange.prompt_line
+       AND NOT EXISTS (SELECT 1 FROM message_turn m WHERE m.line = x.line))";
+
 /// Whether any turn is none.
 const ANY_ASIDE: &str = "SELECT EXISTS (SELECT 1 FROM council_answer WHERE place <> 'won')
       OR EXISTS (SELECT 1 FROM thread_turn WHERE intent_type <> 'chat.message')";
@@ -41,6 +45,13 @@ impl ReadStore {
     pub fn council_reviews_by_id(&self) -> Result<BTreeMap<String, CouncilReview>, StoreError> {
         let rows = self.rows::<CouncilReview>("ORDER BY rowid", values![])?;
         Ok(rows.into_iter().map(|row| (row.id.clone(), row)).collect())
+    }
+
+    /// Whether an exchange is a message of its thread.
+    pub fn is_message(&self, exchange: Uuid) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM llm_exchange e CROSS JOIN message_turn m ON m.line = e.prompt_line
+                                   WHERE e.exchange_id = ?1)";
+        self.sole("look for a message", sql, values![exchange])
     }
 
     /// Whether any turn is no message.

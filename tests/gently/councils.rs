@@ -1,13 +1,14 @@
 //! Councils through the program: several specialists answer at once, review each other, and one answer
 //! is chosen; what came of each is on record.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
-use crate::person::Person;
+use crate::person::{Person, ran, run};
 use crate::unguarded::unguarded;
 
 const QUESTION: &str = "What is the capital of Australia?";
@@ -78,6 +79,12 @@ fn count(person: &Person, sql: &str) -> i64 {
 fn holds(person: &Person) {
     assert_eq!(person.verified()["answers"]["consistent"], "yes", "{:#}", person.verified());
     person.gently(&["audit", "replay", "--all"]).exits(0);
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut python = Command::new("python3");
+    python.arg(root.join("scripts/verify.py")).arg(person.at("ledger.git"));
+    python.arg("--log").arg(person.at("audit.log")).arg("--json");
+    let theirs = run(&mut python).exits(0).json();
+    assert_eq!(theirs["answers"]["consistent"], "yes", "{theirs}");
 }
 
 /// Three answer, each reviews the others, and what was decided stands on record.
@@ -88,7 +95,7 @@ fn three_answer_and_review_each_other() {
         (false, _) => says("Sydney."),
         (true, "one-1b") => votes("agree", "disagree"),
         (true, "two-1b") => votes("disagree", "disagree"),
-        (true, _) => votes("disagree", "agree"),
+        (true, _) => votes("agree", "disagree"),
     }));
     rated(&person, "two");
     let before = server.requests().len();
@@ -165,7 +172,8 @@ fn only_the_winner_is_a_message() {
     let thread = turn["thread_id"].as_str().unwrap();
     let turns = format!("SELECT turns FROM conversation WHERE thread_id = '{thread}'");
     assert_eq!(count(&person, &turns), 2);
-    let exported = person.gently(&["conversation", "export", "last"]).exits(0).out;
+    person.gently(&["conversation", "export", "last", "--out", "all.md"]).exits(0);
+    let exported = std::fs::read_to_string(person.dir.path().join("all.md")).unwrap();
     assert!(exported.contains("Canberra") && !exported.contains("Sydney"), "{exported}");
     let found = person.gently(&["search", "Sydney", "--json"]).json().to_string();
     assert!(!found.contains("by one"), "{found}");
@@ -183,11 +191,12 @@ fn views_say_what_councils_decided() {
         (false, "one-1b") => says("I restarted the server nginx for you. Canberra."),
         (false, _) => says("Sydney."),
         (true, "two-1b") => votes("agree", "agree"),
-        (true, _) => votes("disagree", "agree"),
+        (true, "three-1b") => votes("disagree", "disagree"),
+        (true, _) => votes("agree", "disagree"),
     }));
     for args in [
         &["domain", "add", "geo.cities", "--words", "capital, city"][..],
-        &["correction", "add", "Canberra is in the south."],
+        &["correction", "add", "The capital of a country is no port."],
     ] {
         person.gently(args).exits(0);
     }
@@ -219,7 +228,7 @@ fn views_say_what_councils_decided() {
         [
             of(1, "one", "0.6,0.5,0.65,1", "0.65"),
             of(2, "two", "0.65,0.5,0.65,0", "0.0"),
-            of(3, "three", "0.65,1.0,0.65,0", "0.0"),
+            of(3, "three", "0.65,0.5,0.65,0", "0.0"),
         ]
     );
     let reviews = "SELECT json_array(query_id, vcg_winner, utility_score) FROM model_runs WHERE round = 'peer_review'";
@@ -325,6 +334,111 @@ fn all_failing_gives_the_worst_code_and_no_council() {
     let screen = person.gently(&["ask", "--accuracy", "balanced", QUESTION]).exits(2);
     assert!(screen.err.contains("there is no answer to choose"), "{screen:#?}");
     assert!(screen.err.contains("two gave no answer"), "{screen:#?}");
+    holds(&person);
+}
+
+/// A kernel that is changed so.
+fn under_kernel(person: &Person, change: impl Fn(String) -> String) {
+    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
+    std::fs::write(person.dir.path().join("kernel.toml"), change(kernel)).unwrap();
+    person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
+}
+
+#[test]
+fn a_denied_question_is_denied_to_each_and_nobody_is_asked() {
+    let (person, server) = with_three(Behaviour::Good);
+    under_kernel(&person, |kernel| {
+        format!("{kernel}\n[[policy.forbidden]]\nname = \"capitals\"\npattern = \"(?i)capital\"\n")
+    });
+    let turn = asked(&person, &["--accuracy", "high", QUESTION], 1);
+    for name in ["one", "two", "three"] {
+        assert_eq!(member(&turn, name)["place"], "denied", "{turn:#}");
+    }
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(count(&person, "SELECT count(*) FROM llm_exchange WHERE outcome = 'denied'"), 3);
+    holds(&person);
+}
+
+#[test]
+fn what_caps_keep_from_a_reviewer_is_no_vote() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says(&"Canberra it is. ".repeat(200)),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    under_kernel(&person, |kernel| {
+        let (head, tail) = kernel.split_once("[rings.review]").unwrap();
+        let tail = tail.replacen("16384", "100", 1);
+        format!("{head}[rings.review]{tail}")
+    });
+    let turn = asked(&person, &["--accuracy", "balanced", QUESTION], 0);
+    let said = &turn["council"]["reviews"][0]["answers"][0];
+    assert!(said["verdict"].is_null(), "{turn:#}");
+    assert!(said["why"].as_str().unwrap().contains("caps kept"), "{said:#}");
+    holds(&person);
+}
+
+/// What was given up stays on record, and no council decides.
+#[test]
+fn a_council_that_is_given_up_decides_nothing() {
+    let (person, server) = with_three(Behaviour::By(|body| match model(body) {
+        "one-1b" => says("Canberra."),
+        _ => Behaviour::NeverBegins,
+    }));
+    let gently = person.command(&["ask", "--json", "--council", "one,two", QUESTION]);
+    let mut env = Command::new("env");
+    env.arg("--default-signal=INT").arg(gently.get_program()).args(gently.get_args());
+    env.env_clear().envs(gently.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    env.current_dir(person.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = env.spawn().unwrap();
+    server.wait_for(2);
+    std::thread::sleep(Duration::from_millis(500));
+    run(Command::new("kill").args(["-s", "INT", &child.id().to_string()])).exits(0);
+    let ended = ran(child.wait_with_output().unwrap()).exits(130);
+    let turn = ended.json();
+    assert_eq!((&turn["council"]["interrupted"], &turn["council"]["id"]), (&json!(true), &json!(null)));
+    assert_eq!((&member(&turn, "one")["place"], &member(&turn, "two")["place"]), (&json!("open"), &json!("failed")));
+    assert!(ended.err.contains("no council decided"), "{ended:#?}");
+    assert_eq!(count(&person, "SELECT count(*) FROM council_answer"), 0);
+    holds(&person);
+}
+
+#[test]
+fn a_server_that_hangs_up_costs_one_member_its_answer() {
+    let (person, _server) = with_three(Behaviour::By(|body| match (is_review(body), model(body)) {
+        (_, "two-1b") => Behaviour::HangsUp,
+        (false, _) => says("Canberra."),
+        (true, _) => says(&vote("agree", None).to_string()),
+    }));
+    let turn = asked(&person, &["--accuracy", "high", QUESTION], 0);
+    assert_eq!(member(&turn, "two")["place"], "failed", "{turn:#}");
+    assert_eq!(member(&turn, "one")["votes"], json!({"agree": 1, "all": 1}));
+    holds(&person);
+}
+
+#[test]
+fn a_chat_asks_a_council_until_it_is_told_otherwise() {
+    let (person, server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    let lines = "/council one,two\nWhat is it?\n/council none\n/accuracy fast\nAnd now?\n/accuracy none\nAnd then?\n\
+                 /accuracy sure\n/council one\n/council\n";
+    let chat = person.piped(&["chat"], lines.as_bytes());
+    for said in [
+        "one, two answer together from here on",
+        "council-1: one of 2",
+        "specialists answer with accuracy fast from here on",
+        "is no accuracy: fast, balanced, high, maximum, or none",
+        "a council has two members or more",
+    ] {
+        assert!(chat.err.contains(said), "{said}: {chat:#?}");
+    }
+    assert!(chat.out.contains("one, won"), "{chat:#?}");
+    let models: Vec<String> = server.requests().iter().map(|one| model(&one.json()).to_owned()).collect();
+    assert_eq!(models.len(), 6, "{models:?}");
+    assert_eq!(models[4..], ["one-1b", "one-1b"]);
+    let threads = "SELECT count(DISTINCT thread_id) FROM thread_turn";
+    assert_eq!(count(&person, threads), 1);
     holds(&person);
 }
 

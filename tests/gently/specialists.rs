@@ -187,7 +187,7 @@ fn a_chat_asks_a_specialist_until_it_is_told_otherwise() {
         (&["--specialist", "nobody"][..], "no specialist 'nobody'"),
         (
             &["--specialist", "lawyer", "-m", "x"],
-            "cannot be used with",
+            "don't go together",
         ),
     ] {
         let all = [&["chat"], args].concat();
