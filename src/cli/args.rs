@@ -8,8 +8,8 @@ use crate::app::ask::SpecialistWish;
 use crate::app::ask::council::CouncilWish;
 
 use crate::record::bitcoin::block::Network;
-use crate::record::ledger::council::AccuracyLevel;
 use crate::record::ledger::commitment::Scheme;
+use crate::record::ledger::council::AccuracyLevel;
 
 use super::ask::call_args::CallArgs;
 use super::ask::chat::ChatArgs;
@@ -18,6 +18,7 @@ use super::help::HelpArgs;
 use super::help::completions::CompletionArgs;
 use super::help::man::ManArgs;
 use super::look::conversation::ConversationCommand;
+use super::look::council::CouncilCommand;
 use super::look::drift::DriftCommand;
 use super::look::search::SearchArgs;
 use super::look::stats::StatsArgs;
@@ -42,7 +43,6 @@ use super::screen::confirm::ConfirmArgs;
 use super::set_up::config::ConfigCommand;
 use super::set_up::hook::HookCommand;
 use super::set_up::model::ModelCommand;
-use super::look::council::CouncilCommand;
 use super::set_up::specialist::{DomainCommand, SpecialistCommand};
 
 /// Governed exchanges with AI models, with evidence that outsiders verify

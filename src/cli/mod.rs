@@ -29,7 +29,9 @@ use ask::chat;
 use flags::error_words;
 use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase, rebuild};
-use look::{action, conversation, council, drift, log, search, session, show, sight, stats, thread};
+use look::{
+    action, conversation, council, drift, log, search, session, show, sight, stats, thread,
+};
 use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
 use remember::{conflict, context, correction, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};

@@ -119,7 +119,7 @@ pub fn choose(bids: &[CouncilBid]) -> Option<CouncilChoice> {
 pub struct ReviewSaying {
     /// Whether it holds.
     pub verdict: ReviewVerdict,
-    /// Why.
+    /// The reviewer's reason.
     pub why: String,
     /// What is right in its place.
     pub correction: Option<String>,
@@ -157,7 +157,8 @@ pub fn review_shape(answers: usize) -> Value {
     let text = json!({"type": "string", "maxLength": MAX_SAID});
     let verdicts: Vec<&str> = ReviewVerdict::ALL.iter().map(|one| one.name()).collect();
     let saying = |names: Option<Vec<String>>| {
-        let mut properties = json!({"verdict": {"enum": verdicts}, "why": text, "correction": text});
+        let mut properties =
+            json!({"verdict": {"enum": verdicts}, "why": text, "correction": text});
         let mut required = vec!["verdict", "why"];
         if let Some(names) = names {
             properties["of"] = json!({"enum": names});
@@ -189,12 +190,19 @@ pub fn read_review(text: &str, answers: usize) -> Result<Vec<Option<ReviewSaying
         return Err("it is empty".to_owned());
     }
     if text.len() > MAX_REVIEW {
-        return Err(format!("it has {} bytes, at most {MAX_REVIEW} are read", text.len()));
+        return Err(format!(
+            "it has {} bytes, at most {MAX_REVIEW} are read",
+            text.len()
+        ));
     }
     let wrong = |_| "it is not JSON of the declared shape".to_owned();
     let sayings = match answers {
         0 | 1 => vec![serde_json::from_str::<SpelledSaying>(text).map_err(wrong)?],
-        _ => serde_json::from_str::<SpelledReviews>(text).map_err(wrong)?.reviews,
+        _ => {
+            serde_json::from_str::<SpelledReviews>(text)
+                .map_err(wrong)?
+                .reviews
+        }
     };
     let answers = answers.max(1);
     let mut said: Vec<Vec<ReviewSaying>> = vec![Vec::new(); answers];
@@ -259,7 +267,11 @@ mod tests {
                 next_reviews,
                 missing,
             };
-            assert_eq!(CouncilPlan::of(level, specialists), expected, "{level:?} {specialists}");
+            assert_eq!(
+                CouncilPlan::of(level, specialists),
+                expected,
+                "{level:?} {specialists}"
+            );
         }
     }
 
@@ -271,7 +283,11 @@ mod tests {
             (vec![bid(2, 650, 1), bid(1, 650, 1)], 1, 650),
             (vec![bid(3, 650, 0)], 0, 0),
         ] {
-            assert_eq!(choose(&bids), Some(CouncilChoice { winner, payment }), "{bids:?}");
+            assert_eq!(
+                choose(&bids),
+                Some(CouncilChoice { winner, payment }),
+                "{bids:?}"
+            );
         }
         assert_eq!(choose(&[]), None);
     }
@@ -295,7 +311,10 @@ mod tests {
 
     fn verdicts(text: &str, answers: usize) -> Result<Vec<Option<ReviewVerdict>>, String> {
         let said = read_review(text, answers)?;
-        Ok(said.iter().map(|one| one.as_ref().map(|one| one.verdict)).collect())
+        Ok(said
+            .iter()
+            .map(|one| one.as_ref().map(|one| one.verdict))
+            .collect())
     }
 
     #[test]
@@ -304,10 +323,17 @@ mod tests {
         let one = r#"{"verdict":"disagree","why":"x","correction":"Canberra."}"#;
         let said = read_review(one, 1).unwrap();
         let only = said[0].as_ref().unwrap();
-        assert_eq!((only.verdict, only.correction.as_deref()), (Disagree, Some("Canberra.")));
+        assert_eq!(
+            (only.verdict, only.correction.as_deref()),
+            (Disagree, Some("Canberra."))
+        );
         for (text, answers, expected) in [
             (r#"{"verdict":"agree","why":""}"#, 1, vec![Some(Agree)]),
-            (r#"{"of":"A","verdict":"agree","why":""}"#, 1, vec![Some(Agree)]),
+            (
+                r#"{"of":"A","verdict":"agree","why":""}"#,
+                1,
+                vec![Some(Agree)],
+            ),
             (
                 r#"{"reviews":[{"of":"B","verdict":"agree","why":""},{"of":"A","verdict":"disagree","why":""}]}"#,
                 2,
@@ -326,8 +352,14 @@ mod tests {
 
     #[test]
     fn what_is_no_review_is_no_vote() {
-        let huge = format!(r#"{{"verdict":"agree","why":"{}"}}"#, "x".repeat(MAX_REVIEW));
-        let long = format!(r#"{{"verdict":"agree","why":"{}"}}"#, "x".repeat(MAX_SAID + 1));
+        let huge = format!(
+            r#"{{"verdict":"agree","why":"{}"}}"#,
+            "x".repeat(MAX_REVIEW)
+        );
+        let long = format!(
+            r#"{{"verdict":"agree","why":"{}"}}"#,
+            "x".repeat(MAX_SAID + 1)
+        );
         for (text, answers) in [
             ("", 1),
             (" \n", 2),
@@ -338,7 +370,10 @@ mod tests {
             (r#"{"verdict":"Agree","why":""}"#, 1),
             (r#"{"verdict":"agree"}"#, 1),
             (r#"{"verdict":"agree","why":"","by":"me"}"#, 1),
-            (r#"{"verdict":"agree","why":""} {"verdict":"agree","why":""}"#, 1),
+            (
+                r#"{"verdict":"agree","why":""} {"verdict":"agree","why":""}"#,
+                1,
+            ),
             (r#"[{"verdict":"agree","why":""}]"#, 1),
             (r#"{"of":"B","verdict":"agree","why":""}"#, 1),
             (r#"{"verdict":"agree","why":""}"#, 2),

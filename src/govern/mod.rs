@@ -3,8 +3,8 @@
 pub mod actions;
 pub mod authority;
 pub mod choice;
-pub mod council;
 mod clauses;
+pub mod council;
 pub mod drift;
 mod forms;
 pub mod kernel;

@@ -12,7 +12,8 @@ use super::{ConversationRow, StoreError};
 
 /// Questions and answers of a thread (`?1`): a decision is no message, and neither is a review, or an
 /// answer that a council decided against.
-const MESSAGES: &str = "FROM thread_event v WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION')
+const MESSAGES: &str =
+    "FROM thread_event v WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION')
       AND EXISTS (SELECT 1 FROM llm_exchange e CROSS JOIN message_turn m ON m.line = e.prompt_line
                    WHERE e.exchange_id = v.turn_id)";
 

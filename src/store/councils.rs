@@ -17,7 +17,8 @@ pub(super) const IS_MESSAGE: &str = "NOT EXISTS (SELECT 1 FROM thread_turn x WHE
        AND NOT EXISTS (SELECT 1 FROM message_turn m WHERE m.line = x.line))";
 
 /// The same of a row of `llm_exchange`.
-pub(super) const IS_MESSAGE_EXCHANGE: &str = "NOT EXISTS (SELECT 1 FROM thread_turn x WHERE x.line = llm_exchange.prompt_line
+pub(super) const IS_MESSAGE_EXCHANGE: &str =
+    "NOT EXISTS (SELECT 1 FROM thread_turn x WHERE x.line = llm_exchange.prompt_line
        AND NOT EXISTS (SELECT 1 FROM message_turn m WHERE m.line = x.line))";
 
 /// Whether any turn is none.
@@ -94,8 +95,8 @@ impl WriteStore {
         for exchange in exchanges {
             threads.extend(self.thread_turn(exchange)?.map(|turn| turn.thread));
         }
-        let threads = threads.into_iter();
-        threads.map(|thread| self.derive_conversation(thread)).collect()
+        let mut threads = threads.into_iter();
+        threads.try_for_each(|thread| self.derive_conversation(thread))
     }
 }
 
@@ -107,7 +108,9 @@ mod tests {
     /// Whether a turn is a message is found by keys, and whether there are others by one look.
     #[test]
     fn messages_are_told_by_keys() {
-        let of_turn = plan(&format!("SELECT t.n FROM chat_turn t WHERE t.n = 1 AND {IS_MESSAGE}"));
+        let of_turn = plan(&format!(
+            "SELECT t.n FROM chat_turn t WHERE t.n = 1 AND {IS_MESSAGE}"
+        ));
         assert!(!of_turn.contains("SCAN"), "{of_turn}");
         let any = plan(ANY_ASIDE);
         assert!(any.contains("idx_thread_turn_aside"), "{any}");

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use crate::record::ledger::item::Item;
 
-use super::councils::IS_MESSAGE;
 use super::access::ReadStore;
 use super::artifacts::ITEM_TEXT;
+use super::councils::IS_MESSAGE;
 use super::driver::{SearchIndex, SearchQuery};
 use super::exchanges::OPEN_DRIFT;
 use super::table::{Bind, Row, row, values};

@@ -649,7 +649,7 @@ mod tests {
             threads: Some(ThreadFilter::One(Uuid::nil())),
         };
         for sql in [
-            along_index(&fits(), &TurnConditions::of(&filter)),
+            along_index(&fits(), &TurnConditions::of(&filter, true)),
             numbers_along_index(&fits()),
             items(&fits()),
         ] {

@@ -43,7 +43,8 @@ const BEGUN: &str = "SELECT c.last_line, c.thread_id
       WHERE c.turns = 0 AND c.title_line IS NOT NULL";
 
 /// The turns of a thread that are messages.
-pub(super) const MESSAGES_OF: &str = "SELECT v.turn_id FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT'
+pub(super) const MESSAGES_OF: &str =
+    "SELECT v.turn_id FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT'
         AND EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line)";
 
 /// The events of an exchange, in their order; by the plus not in that of the key, which would walk

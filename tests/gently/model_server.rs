@@ -429,7 +429,10 @@ impl Shared {
                     &format!("no such place: {}", received.line),
                 ));
             }
-            Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp | Behaviour::By(_) => {}
+            Behaviour::Refused
+            | Behaviour::ClosesAtOnce
+            | Behaviour::HangsUp
+            | Behaviour::By(_) => {}
             Behaviour::NeverBegins => self.wait(PATIENCE * 4, |_| false),
             Behaviour::Slow(time) => self.wait(*time, |_| false),
             Behaviour::Gate => self.wait(PATIENCE * 4, |state| state.released),

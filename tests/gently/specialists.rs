@@ -185,10 +185,7 @@ fn a_chat_asks_a_specialist_until_it_is_told_otherwise() {
     assert_eq!(asked.collect::<Vec<Value>>(), ["law-1b", "old-1b"]);
     for (args, why) in [
         (&["--specialist", "nobody"][..], "no specialist 'nobody'"),
-        (
-            &["--specialist", "lawyer", "-m", "x"],
-            "don't go together",
-        ),
+        (&["--specialist", "lawyer", "-m", "x"], "don't go together"),
     ] {
         let all = [&["chat"], args].concat();
         let refused = person.piped(&all, b"Hi\n").exits(2);

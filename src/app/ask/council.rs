@@ -192,7 +192,9 @@ impl CouncilResult {
         let winner = self.choice.map(|choice| choice.winner);
         let members = self.members.into_iter().enumerate();
         let mut asked = members.filter_map(|(at, member)| match member.end {
-            Some(MemberEnd::Asked(asked)) if winner.is_none_or(|winner| winner == at) => Some(asked),
+            Some(MemberEnd::Asked(asked)) if winner.is_none_or(|winner| winner == at) => {
+                Some(asked)
+            }
             _ => None,
         });
         asked.next().map(|asked| *asked)
@@ -244,7 +246,8 @@ pub async fn convene<'a>(
     let question = (request.text.as_str(), request.domain.as_deref());
     if wish.level == AccuracyLevel::Fast {
         return Err(refused(
-            "accuracy fast asks one specialist, and no council: name a council, or accuracy fast".to_owned(),
+            "accuracy fast asks one specialist, and no council: name a council, or accuracy fast"
+                .to_owned(),
         ));
     }
     if let Some(names) = &wish.members
@@ -390,7 +393,7 @@ impl CouncilSetup<'_> {
         let (opened, store) = (self.opened, &self.opened.store);
         let scope = ConversationScope {
             key: Some(self.key),
-            project: project::id_in_use(store, &opened.config).map_err(OpenHomeError::from)?,
+            project: project::id_in_use(store, &opened.config)?,
         };
         let position = self.request.thread.standing(store, &scope)?;
         let model = self.first_model().await?;
@@ -405,7 +408,10 @@ impl CouncilSetup<'_> {
             Some(thread) => thread,
             None => self.own_thread(&model, begun.anew, listener).await?,
         };
-        let parent = position.parent.of(store, thread).map_err(OpenHomeError::from)?;
+        let parent = position
+            .parent
+            .of(store, thread)
+            .map_err(OpenHomeError::from)?;
         let parent = parent.map_or(ParentTurn::Nothing, ParentTurn::Turn);
         Ok((CouncilGround { thread, parent }, begun))
     }
@@ -524,7 +530,8 @@ impl CouncilSetup<'_> {
         });
         let ends = join_all(asked).await;
         listener.control.thinking.send_replace(false);
-        let is_given_up = |end: &Result<MemberEnd, AskError>| matches!(end, Err(AskError::Interrupted));
+        let is_given_up =
+            |end: &Result<MemberEnd, AskError>| matches!(end, Err(AskError::Interrupted));
         let all_given_up = ends.iter().all(is_given_up);
         let ends = ends.into_iter().map(|end| match end {
             Err(AskError::Interrupted) if !all_given_up => Ok(MemberEnd::Unasked(
@@ -650,7 +657,8 @@ impl CouncilSetup<'_> {
         let mut made = Vec::new();
         for said in result.reviews.iter().flat_map(|review| &review.answers) {
             let Ok(saying) = &said.saying else { continue };
-            let (Some(text), Some(about)) = (&saying.correction, result.members[said.of].answered())
+            let (Some(text), Some(about)) =
+                (&saying.correction, result.members[said.of].answered())
             else {
                 continue;
             };
@@ -751,9 +759,8 @@ fn is_shown(context: &TurnContext, answer: &AskResult) -> bool {
         return false;
     };
     let mut shown = resolved.shown();
-    shown.any(|(_, event)| {
-        event.kind() == EventKind::Execution && event.place().turn_id == exchange
-    })
+    shown
+        .any(|(_, event)| event.kind() == EventKind::Execution && event.place().turn_id == exchange)
 }
 
 /// Which of the members' answers is chosen.
@@ -827,7 +834,11 @@ fn content(
         let by = review.end.asked().map(AskResult::exchange);
         review.answers.iter().filter_map(move |said| {
             let of = result.members[said.of].answered()?.exchange();
-            let verdict = said.saying.as_ref().ok().map(|saying| saying.verdict.name());
+            let verdict = said
+                .saying
+                .as_ref()
+                .ok()
+                .map(|saying| saying.verdict.name());
             Some(json!({"by": by?, "of": of, "verdict": verdict}))
         })
     });

@@ -114,7 +114,9 @@ pub fn one(home: &Home, typed: Option<&str>) -> Result<RecordedCouncil, OpenHome
     let refused = |why: String| OpenHomeError::Refused(why);
     let row = row.ok_or_else(|| {
         refused(match typed {
-            None => "no council is on record: gently ask --council NAME,NAME \"…\" asks one".to_owned(),
+            None => {
+                "no council is on record: gently ask --council NAME,NAME \"…\" asks one".to_owned()
+            }
             Some(typed) => format!(
                 "no council '{}' is on record: gently council list names those there are",
                 spelled_on_a_line(typed)
@@ -257,14 +259,18 @@ fn recorded_review(
     let at = shown.iter().position(|of| *of == review.of);
     let (_, text) = texts(store, review.exchange)?;
     let said = text.and_then(|text| read_review(&text, shown.len()).ok());
-    let why = said.zip(at).and_then(|(mut said, at)| said.get_mut(at)?.take());
+    let why = said
+        .zip(at)
+        .and_then(|(mut said, at)| said.get_mut(at)?.take());
     let about = answers.iter().find(|answer| answer.exchange == review.of);
     let about = about.and_then(|answer| all.specialists.get(&answer.specialist));
     Ok(RecordedReview {
         by: name_of(store, all, review.exchange)?.unwrap_or_default(),
         id: short_id(store, review.exchange)?,
         about: about.map(called).unwrap_or_default(),
-        why: why.map(|said| said.why).filter(|_| review.verdict.is_some()),
+        why: why
+            .map(|said| said.why)
+            .filter(|_| review.verdict.is_some()),
         of: review.clone(),
     })
 }

@@ -42,7 +42,10 @@ impl DerivedFields for CouncilReview {
             ("council_line", self.council_line.to_string()),
             ("exchange_id", self.exchange.to_string()),
             ("of_exchange_id", self.of.to_string()),
-            ("verdict", column(self.verdict.map(|verdict| verdict.name()))),
+            (
+                "verdict",
+                column(self.verdict.map(|verdict| verdict.name())),
+            ),
         ]
     }
 }

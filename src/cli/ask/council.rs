@@ -91,20 +91,28 @@ impl TurnScreen<'_> {
 
 /// The worst exit code of members of whom none has an answer to choose.
 fn worst(members: &[CouncilMember]) -> u8 {
-    let codes = members.iter().filter_map(|member| match member.end.as_ref()? {
-        MemberEnd::Unasked(_) => Some(COULD_NOT),
-        MemberEnd::Asked(asked) => Some(match &asked.turn.turn {
-            TurnEnd::Answered(_) | TurnEnd::Refused(_, None) => NEGATIVE,
-            TurnEnd::Refused(_, Some(_)) | TurnEnd::Failed(..) | TurnEnd::Interrupted(_) => COULD_NOT,
-        }),
-    });
+    let codes = members
+        .iter()
+        .filter_map(|member| match member.end.as_ref()? {
+            MemberEnd::Unasked(_) => Some(COULD_NOT),
+            MemberEnd::Asked(asked) => Some(match &asked.turn.turn {
+                TurnEnd::Answered(_) | TurnEnd::Refused(_, None) => NEGATIVE,
+                TurnEnd::Refused(_, Some(_)) | TurnEnd::Failed(..) | TurnEnd::Interrupted(_) => {
+                    COULD_NOT
+                }
+            }),
+        });
     codes.max().unwrap_or(COULD_NOT)
 }
 
 /// `swe gave no answer: the model took too long`
 fn no_answer(member: &CouncilMember) -> Option<String> {
     let why = member.end.as_ref()?.why_unanswered()?;
-    Some(format!("{} gave no answer: {}", quiet(&member.chosen.name), quiet(&why)))
+    Some(format!(
+        "{} gave no answer: {}",
+        quiet(&member.chosen.name),
+        quiet(&why)
+    ))
 }
 
 /// `council-1: lawyer of 2, W 0.650, payment 0.650 · 1 of 1 agree (High) · 3.4 s · $0.0041`, and below it
@@ -112,8 +120,14 @@ fn no_answer(member: &CouncilMember) -> Option<String> {
 fn lines_of(result: &CouncilResult) -> Vec<String> {
     let mut lines = Vec::new();
     if let (Some(winner), Some(choice)) = (result.winner(), result.choice) {
-        let id = result.id.as_deref().map_or("council".to_owned(), short_name);
-        let asked = result.members.iter().filter(|one| one.on_record().is_some());
+        let id = result
+            .id
+            .as_deref()
+            .map_or("council".to_owned(), short_name);
+        let asked = result
+            .members
+            .iter()
+            .filter(|one| one.on_record().is_some());
         let votes = match (winner.votes.all, winner.votes.confidence()) {
             (all, Some(confidence)) => format!(
                 "{} of {all} agree ({})",
@@ -131,7 +145,11 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
                 thousandths(choice.payment / 1000)
             ),
             votes,
-            format!("{}.{} s", result.took_ms / 1000, result.took_ms % 1000 / 100),
+            format!(
+                "{}.{} s",
+                result.took_ms / 1000,
+                result.took_ms % 1000 / 100
+            ),
         ];
         parts.extend(result.costs.iter().map(ToString::to_string));
         lines.push(parts.join(" · "));
@@ -158,7 +176,9 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
         ));
     }
     let refused = result.refused_corrections.iter();
-    lines.extend(refused.map(|why| format!("a review's correction is not on record: {}", quiet(why))));
+    lines.extend(
+        refused.map(|why| format!("a review's correction is not on record: {}", quiet(why))),
+    );
     lines
 }
 

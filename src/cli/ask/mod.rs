@@ -167,7 +167,10 @@ async fn answer(
 ) -> Result<u8, OpenHomeError> {
     let report = match &whom.council {
         Some(council) => door.council(opened, (request, council), place).await?,
-        None => door.ask_until_shown(opened, (request, whom.retries), place).await?,
+        None => {
+            door.ask_until_shown(opened, (request, whom.retries), place)
+                .await?
+        }
     };
     settled(opened, &report, is_touched, door.told).await?;
     Ok(report.code)

@@ -3,9 +3,7 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::look::council::{
-    MOST_COUNCILS, RecordedCouncil, RecordedMember, list, one,
-};
+use crate::app::look::council::{MOST_COUNCILS, RecordedCouncil, RecordedMember, list, one};
 use crate::app::set_up::specialist::choice::thousandths;
 use crate::govern::council::confidence_label;
 use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
@@ -40,13 +38,19 @@ pub fn run(command: &CouncilCommand, json: bool) -> Result<u8, OpenHomeError> {
 /// Prints the council of an id, or the newest one.
 pub fn print_one(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let council = one(&open::existing_home()?, id)?;
-    Ok(present_report(json, || CouncilView::of(&council), || text(&council)))
+    Ok(present_report(
+        json,
+        || CouncilView::of(&council),
+        || text(&council),
+    ))
 }
 
 fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     let (councils, has_more) = list(&open::existing_home()?)?;
     if has_more {
-        say(&format!("older ones than the newest {MOST_COUNCILS} are not listed"));
+        say(&format!(
+            "older ones than the newest {MOST_COUNCILS} are not listed"
+        ));
     }
     let lines = || {
         if councils.is_empty() {
@@ -68,7 +72,11 @@ fn line(council: &RecordedCouncil) -> String {
     let won = council.winner().map_or_else(String::new, |winner| {
         format!("{} of {of}  {}", quiet(&winner.name), votes(winner))
     });
-    format!("{}  {time}  {}  {won}", short_name(&council.id), quiet(&council.accuracy))
+    format!(
+        "{}  {time}  {}  {won}",
+        short_name(&council.id),
+        quiet(&council.accuracy)
+    )
 }
 
 /// `2 of 3 agree (Medium)`
@@ -131,7 +139,11 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
     };
     text.push_str(&said);
     text.push('\n');
-    for review in council.reviews.iter().filter(|one| one.of.of == of.exchange) {
+    for review in council
+        .reviews
+        .iter()
+        .filter(|one| one.of.of == of.exchange)
+    {
         let says = match review.of.verdict {
             Some(ReviewVerdict::Agree) => "agrees",
             Some(ReviewVerdict::Disagree) => "disagrees",
@@ -139,7 +151,11 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
         };
         let why = review.why.as_deref().map(|why| format!(": {}", quiet(why)));
         let why = why.unwrap_or_default();
-        text.push_str(&format!("  {} {says} ({}){why}\n", quiet(&review.by), review.id));
+        text.push_str(&format!(
+            "  {} {says} ({}){why}\n",
+            quiet(&review.by),
+            review.id
+        ));
     }
     text
 }

@@ -62,7 +62,9 @@ impl FromStr for AccuracyLevel {
     type Err = NoSuchWord;
 
     fn from_str(text: &str) -> Result<AccuracyLevel, NoSuchWord> {
-        let found = AccuracyLevel::ALL.into_iter().find(|one| one.name() == text);
+        let found = AccuracyLevel::ALL
+            .into_iter()
+            .find(|one| one.name() == text);
         found.ok_or_else(|| NoSuchWord(text.to_owned()))
     }
 }
@@ -93,7 +95,9 @@ impl FromStr for ReviewVerdict {
     type Err = NoSuchWord;
 
     fn from_str(text: &str) -> Result<ReviewVerdict, NoSuchWord> {
-        let found = ReviewVerdict::ALL.into_iter().find(|one| one.name() == text);
+        let found = ReviewVerdict::ALL
+            .into_iter()
+            .find(|one| one.name() == text);
         found.ok_or_else(|| NoSuchWord(text.to_owned()))
     }
 }
@@ -182,7 +186,12 @@ pub struct CouncilSaying {
 
 /// What an artifact says as a council; none of another kind, and of one that is erased or can't be
 /// read.
-pub fn council_of(line: u64, kind: &str, id: &str, document: Option<&str>) -> Option<CouncilSaying> {
+pub fn council_of(
+    line: u64,
+    kind: &str,
+    id: &str,
+    document: Option<&str>,
+) -> Option<CouncilSaying> {
     let content = content(document.filter(|_| kind == COUNCIL))?;
     let winner: Uuid = content["winner"].as_str()?.parse().ok()?;
     let list = |key: &str| content[key].as_array().map(Vec::as_slice);
@@ -197,7 +206,9 @@ pub fn council_of(line: u64, kind: &str, id: &str, document: Option<&str>) -> Op
     let unanswered = list("unanswered")?.iter().map(|one| {
         let exchange: Uuid = one["exchange"].as_str()?.parse().ok()?;
         let outcome = one["outcome"].as_str()?;
-        let place = CouncilPlace::ALL.into_iter().find(|place| place.name() == outcome)?;
+        let place = CouncilPlace::ALL
+            .into_iter()
+            .find(|place| place.name() == outcome)?;
         answer(one, (line, exchange, place))
     });
     let reviews = (1..).zip(list("reviews")?).map(|(number, one)| {
@@ -327,12 +338,22 @@ mod tests {
             ("reviews", "of"),
         ] {
             let mut without = document();
-            without["content"][list][0].as_object_mut().unwrap().remove(key);
+            without["content"][list][0]
+                .as_object_mut()
+                .unwrap()
+                .remove(key);
             let text = without.to_string();
-            assert_eq!(council_of(7, COUNCIL, "council:000001", Some(&text)), None, "{list} {key}");
+            assert_eq!(
+                council_of(7, COUNCIL, "council:000001", Some(&text)),
+                None,
+                "{list} {key}"
+            );
         }
         let mut other = document();
         other["content"]["reviews"][0]["verdict"] = json!("maybe");
-        assert_eq!(council_of(7, COUNCIL, "council:000001", Some(&other.to_string())), None);
+        assert_eq!(
+            council_of(7, COUNCIL, "council:000001", Some(&other.to_string())),
+            None
+        );
     }
 }

@@ -277,7 +277,9 @@ fn begin_if_default(
         true => Some(session.uuid),
         false => {
             let open = transaction.tx.open_sessions()?;
-            open.iter().find(|open| is_owner(open)).map(|open| open.uuid)
+            open.iter()
+                .find(|open| is_owner(open))
+                .map(|open| open.uuid)
         }
     };
     let Some(owner) = owner else {

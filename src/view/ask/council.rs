@@ -146,10 +146,20 @@ impl CouncilTurnView {
             }),
             winner: council.winner().map(|member| member.chosen.name.clone()),
             payment: council.choice.map(|choice| choice.payment),
-            members: members.map(|(at, member)| member_view(council, at, member)).collect(),
-            reviews: council.reviews.iter().map(|review| review_view(council, review)).collect(),
+            members: members
+                .map(|(at, member)| member_view(council, at, member))
+                .collect(),
+            reviews: council
+                .reviews
+                .iter()
+                .map(|review| review_view(council, review))
+                .collect(),
             corrections: council.corrections.clone(),
-            refused_corrections: council.refused_corrections.iter().map(|why| clean(why)).collect(),
+            refused_corrections: council
+                .refused_corrections
+                .iter()
+                .map(|why| clean(why))
+                .collect(),
             took_ms: council.took_ms,
             costs: council.costs.clone(),
             interrupted: council.is_interrupted,
@@ -170,7 +180,11 @@ fn member_view(council: &CouncilResult, at: usize, member: &CouncilMember) -> Co
         welfare: member.welfare(),
         utility: member.utility(),
         place: place(council, at, member),
-        why: member.end.as_ref().and_then(MemberEnd::why_unanswered).map(|why| clean(&why)),
+        why: member
+            .end
+            .as_ref()
+            .and_then(MemberEnd::why_unanswered)
+            .map(|why| clean(&why)),
         id: asked.map(|asked| asked.id.clone()),
         exchange: asked.map(AskResult::exchange),
         answer: asked.and_then(AskResult::answer).map(str::to_owned),

@@ -21,7 +21,9 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::ledger::specialist::{GENERAL, Specialists};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError, always};
+use crate::recorder::{
+    ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError, always,
+};
 use crate::store::{ReadStore, SessionRow, StoreError};
 
 use super::items::conflict::on;

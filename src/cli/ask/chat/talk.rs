@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::app::ask::attachment::Attachment;
-use crate::app::ask::council::CouncilWish;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
+use crate::app::ask::council::CouncilWish;
 use crate::app::ask::model_choice::{AUTO, CallOptions, choose, without_provider};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::{
@@ -234,7 +234,10 @@ impl Chat {
             self.settings.council = None;
             return Ok(());
         }
-        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let names = names
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
         let found = names.map(|name| self.specialist(name));
         let found: Vec<Specialist> = found.collect::<Result<_, _>>()?;
         let ids: BTreeSet<_> = found.iter().map(|one| one.id).collect();
@@ -283,7 +286,9 @@ impl Chat {
             (None, None) => None,
             (None, Some(level)) => Some(format!("specialists answer with accuracy {level}")),
             (Some(ids), level) => {
-                let names = ids.iter().map(|id| self.specialist(id).map(|one| called(&one)));
+                let names = ids
+                    .iter()
+                    .map(|id| self.specialist(id).map(|one| called(&one)));
                 let names: Vec<String> = names.filter_map(Result::ok).collect();
                 let level = level.map_or_else(String::new, |level| format!(", accuracy {level}"));
                 Some(format!("{} answer together{level}", names.join(", ")))
