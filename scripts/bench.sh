@@ -17,6 +17,8 @@
 #                                      each form, and gently trace verify, with the home and without; RUNS (3) of each
 #   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file, in milliseconds
 #                                      of processor time; RUNS (5) times
+#   scripts/bench.sh council           councils of three who review each other, at a server that takes 300 ms for each
+#                                      answer and review; RUNS (20) of them
 #   scripts/bench.sh judge             judging a reply of 1 MB to a prompt of 1 MB, of each family of hostile text, and of
 #                                      half as much: the ratio says whether the work grows faster than the text
 #   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
@@ -36,7 +38,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,33s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,35s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -46,7 +48,7 @@ case "$part" in
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
-  judge) (($# == 0)) || usage ;;
+  judge | council) (($# == 0)) || usage ;;
   *) usage ;;
 esac
 if (($# == 0)); then
@@ -61,7 +63,7 @@ if (($# == 0)); then
   esac
 fi
 program=ledgers
-case "$part" in ask | check | context | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
+case "$part" in ask | check | context | council | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
 
 profile="${PROFILE:-release}"
 cargo build --profile "$profile" --locked --quiet --bin gently --test "$program"
@@ -79,6 +81,10 @@ if [[ "$part" == sanitize ]]; then
   exit 0
 elif [[ "$part" == judge ]]; then
   "$bench" judge
+  exit 0
+elif [[ "$part" == council ]]; then
+  echo "                                             median  90th percentile, milliseconds"
+  "$bench" council "$target/gently" "$work/home" "${RUNS:-20}"
   exit 0
 elif [[ "$part" == make ]]; then
   "$bench" --make "$1" "$(realpath -m -- "$2")"

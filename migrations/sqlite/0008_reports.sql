@@ -5,16 +5,6 @@ CREATE INDEX idx_llm_exchange_counted ON llm_exchange(prompt_line, session_id, c
                                                       answered_at, prompt_tokens, completion_tokens, cost_micro,
                                                       cost_currency);
 
--- What each kernel says that checks are worth, in thousandths; the defaults of src/govern/kernel.rs where it does not
--- say, and null where its document is lost.
-CREATE VIEW check_worth (kernel_hash, soft, blocking, info, passed) AS
-SELECT kernel_hash,
-       CASE WHEN json_valid(document) THEN ifnull(json_extract(document, '$.utility.soft'), -50) END,
-       CASE WHEN json_valid(document) THEN ifnull(json_extract(document, '$.utility.blocking'), -1000) END,
-       CASE WHEN json_valid(document) THEN ifnull(json_extract(document, '$.utility.info'), 0) END,
-       CASE WHEN json_valid(document) THEN ifnull(json_extract(document, '$.utility.passed'), 0) END
-  FROM kernel;
-
 -- The AUA state store's table of assertions. What one is worth is stored nowhere: it follows from its level, its
 -- outcome and its session's kernel, by the rule of src/govern/utility.rs.
 CREATE VIEW assertion_events (id, created_at, session_id, assertion_name, level, passed, bonus_applied, retries_used,

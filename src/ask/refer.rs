@@ -63,7 +63,7 @@ impl ParentTurn {
     /// The turn in a thread.
     pub fn of(self, store: &ReadStore, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
         match self {
-            ParentTurn::Newest => store.newest_turn(thread),
+            ParentTurn::Newest => store.newest_message(thread),
             ParentTurn::Turn(turn) => Ok(Some(turn)),
             ParentTurn::Nothing => Ok(None),
         }
@@ -372,6 +372,12 @@ fn last(
     let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
     let (mut last, mut next) = (LastTurns::default(), parent);
     for _ in 0..most {
+        // An answer that a council decided against is passed over: the winner's says the same question.
+        while let Some(turn) = next
+            && !rows.store().is_message(turn)?
+        {
+            next = parent_of(rows, turn)?;
+        }
         let Some(turn) = next else { break };
         if *room == 0 {
             last.unfit += 1;
@@ -394,9 +400,15 @@ fn last(
             }
         }
         *room = room.saturating_sub(2);
-        next = rows.store().thread_turn(turn)?.and_then(|row| row.parent);
+        next = parent_of(rows, turn)?;
     }
     Ok(last)
+}
+
+/// The turn that a turn replies to.
+fn parent_of(rows: &ReferredRows<'_>, turn: Uuid) -> Result<Option<Uuid>, StoreError> {
+    let row = rows.store().thread_turn(turn)?;
+    Ok(row.and_then(|row| row.parent))
 }
 
 /// Whether it is on record that a turn ended without an answer; one whose model still thinks has

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::app::ask::SpecialistWish;
+use crate::app::ask::council::CouncilWish;
 
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
+use crate::record::ledger::council::AccuracyLevel;
 
 use super::ask::call_args::CallArgs;
 use super::ask::chat::ChatArgs;
@@ -17,6 +19,7 @@ use super::help::completions::CompletionArgs;
 use super::help::man::ManArgs;
 use super::look::assertion::AssertionCommand;
 use super::look::conversation::ConversationCommand;
+use super::look::council::CouncilCommand;
 use super::look::drift::DriftCommand;
 use super::look::search::SearchArgs;
 use super::look::stats::StatsArgs;
@@ -111,6 +114,9 @@ pub enum Command {
     /// Specialists: names that are bound to models, and answer in domains
     #[command(subcommand)]
     Specialist(SpecialistCommand),
+    /// Councils: what several specialists answered, and which answer was chosen
+    #[command(subcommand)]
+    Council(CouncilCommand),
     /// What disagrees, and which of it holds
     #[command(subcommand)]
     Conflict(ConflictCommand),
@@ -345,6 +351,9 @@ pub struct AskArgs {
     /// lost the turn
     #[arg(long, value_name = "FILE")]
     pub receipt: Option<PathBuf>,
+    /// How often it is asked again where the kernel blocks the answer: 0 to 3
+    #[arg(long, value_name = "N", conflicts_with = "council", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub retries: Option<u8>,
 }
 
 /// To which specialist a question goes.
@@ -353,7 +362,11 @@ pub struct SpecialistWishArgs {
     /// The specialist that it goes to, with its model and its part of the system message
     #[arg(long, value_name = "NAME", conflicts_with = "model")]
     pub specialist: Option<String>,
-    /// Whom it goes to: fast asks the specialist of whom most is expected
+    /// Specialists who answer it at once and review each other, between commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["model", "specialist"])]
+    pub council: Option<Vec<String>>,
+    /// How sure the answer is to be: fast asks the specialist of whom most is expected, balanced has
+    /// the next one review that answer, high asks three who review each other, maximum all
     #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["model", "specialist"])]
     pub accuracy: Option<AccuracyArg>,
     /// The domain that it is of; without it, its words decide
@@ -366,16 +379,39 @@ pub struct SpecialistWishArgs {
 pub enum AccuracyArg {
     /// One specialist answers.
     Fast,
+    /// One answers, the next reviews that.
+    Balanced,
+    /// Three answer and review each other.
+    High,
+    /// All answer and review each other.
+    Maximum,
+}
+
+impl From<AccuracyArg> for AccuracyLevel {
+    fn from(arg: AccuracyArg) -> AccuracyLevel {
+        match arg {
+            AccuracyArg::Fast => AccuracyLevel::Fast,
+            AccuracyArg::Balanced => AccuracyLevel::Balanced,
+            AccuracyArg::High => AccuracyLevel::High,
+            AccuracyArg::Maximum => AccuracyLevel::Maximum,
+        }
+    }
 }
 
 impl SpecialistWishArgs {
     /// The same as the desk takes it.
     pub fn wish(&self) -> Option<SpecialistWish> {
-        match (&self.specialist, self.accuracy) {
-            (Some(name), _) => Some(SpecialistWish::Named(name.clone())),
-            (None, Some(AccuracyArg::Fast)) => Some(SpecialistWish::Best),
-            (None, None) => None,
+        let level = self.accuracy.map(AccuracyLevel::from);
+        match (&self.specialist, level, &self.council) {
+            (Some(name), ..) => Some(SpecialistWish::Named(name.clone())),
+            (None, Some(AccuracyLevel::Fast), None) => Some(SpecialistWish::Best),
+            _ => None,
         }
+    }
+
+    /// The council that is asked, if one is.
+    pub fn council(&self) -> Option<CouncilWish> {
+        CouncilWish::of(self.council.clone(), self.accuracy.map(AccuracyLevel::from))
     }
 }
 

@@ -30,7 +30,8 @@ use flags::error_words;
 use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase, rebuild};
 use look::{
-    action, assertion, conversation, drift, log, search, session, show, sight, stats, thread,
+    action, assertion, conversation, council, drift, log, search, session, show, sight, stats,
+    thread,
 };
 use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
 use remember::{conflict, context, correction, items, project, rate};
@@ -153,6 +154,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Rate(args) => rate::run(&args, json).await,
         Command::Domain(command) => specialist::domain(command, json).await,
         Command::Specialist(command) => specialist::specialist(command, json).await,
+        Command::Council(command) => council::run(&command, json),
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,

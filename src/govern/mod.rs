@@ -4,6 +4,7 @@ pub mod actions;
 pub mod authority;
 pub mod choice;
 mod clauses;
+pub mod council;
 pub mod drift;
 mod forms;
 pub mod kernel;

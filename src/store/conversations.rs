@@ -130,17 +130,20 @@ fn messages(after: bool) -> String {
            CROSS JOIN thread_turn h ON h.line = e.prompt_line AND h.thread_id = v.thread_id AND h.turn_id = v.turn_id
           WHERE v.thread_id = ?1 AND v.line {side} ?2 AND v.kind IN ('INTENT', 'EXECUTION')
             AND v.event_id = iif(v.kind = 'INTENT', e.turn_user_id, e.turn_aurora_id)
+            AND EXISTS (SELECT 1 FROM message_turn m WHERE m.line = e.prompt_line)
           ORDER BY v.line {order} LIMIT ?3"
     )
 }
 
 /// The exchanges of a thread, counted.
-const TURNS: &str = "SELECT count(*), min(line), max(line) FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'";
+const TURNS: &str = "SELECT ifnull(sum(EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line)), 0), min(v.line), max(v.line)
+       FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT'";
 
 /// The models of the newest exchanges (`?2`) of a thread, and whether they answered: the one that did
 /// last first, those that never did at the end.
 const MODELS: &str = "SELECT e.model, ifnull(max(e.outcome = 'answered'), 0) FROM
-      (SELECT turn_id, line FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' ORDER BY line DESC LIMIT ?2) v
+      (SELECT i.turn_id, i.line FROM thread_event i WHERE i.thread_id = ?1 AND i.kind = 'INTENT'
+          AND EXISTS (SELECT 1 FROM message_turn m WHERE m.line = i.line) ORDER BY i.line DESC LIMIT ?2) v
       CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model
       ORDER BY max(iif(e.outcome = 'answered', v.line, -1)) DESC, max(v.line) DESC";
 
@@ -339,11 +342,15 @@ impl ArtifactRow {
 
 impl WriteStore {
     /// Brings a conversation forward by an exchange whose rows and events are written, by the line
-    /// of its prompt.
-    pub fn conversation_asked(&mut self, thread: Uuid, line: u64) -> Result<(), StoreError> {
+    /// of its prompt, and whether it is a message.
+    pub fn conversation_asked(
+        &mut self,
+        thread: Uuid,
+        (line, is_message): (u64, bool),
+    ) -> Result<(), StoreError> {
         match self.conversation(thread)? {
             Some(mut row) => {
-                row.ask(line);
+                row.ask(line, is_message);
                 self.set_conversation(&row)
             }
             None => self.derive_conversation(thread),

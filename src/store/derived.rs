@@ -6,6 +6,7 @@
 //! | `continuity_item`, `project` | artifacts |
 //! | `conversation` | turns of threads, and artifacts |
 //! | `rating` | artifacts: the newest of each exchange and auth key |
+//! | `council_answer`, `council_review` | artifacts |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
 //! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
+use crate::record::ledger::council::{CouncilAnswer, CouncilReview, Councils};
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
@@ -40,6 +42,8 @@ pub struct DerivedFaults {
     pub projects: u64,
     /// The same of ratings.
     pub ratings: u64,
+    /// The same of what councils decided.
+    pub councils: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -57,7 +61,8 @@ impl DerivedFaults {
 
     /// How many rows of tables it is.
     pub fn rows(&self) -> u64 {
-        self.items + self.conversations + self.projects + self.ratings + self.erased + self.settings
+        let of_people = self.items + self.conversations + self.projects;
+        of_people + self.ratings + self.councils + self.erased + self.settings
     }
 }
 
@@ -109,6 +114,8 @@ struct DerivedRows {
     conversations: DerivedTable<Uuid, ConversationRow>,
     projects: DerivedTable<String, ProjectRow>,
     ratings: DerivedTable<u64, Rating>,
+    answers: DerivedTable<Uuid, CouncilAnswer>,
+    reviews: DerivedTable<String, CouncilReview>,
     /// What tombstones name, each with the line of the tombstone.
     erased: BTreeSet<(String, u64)>,
     noted_erased: BTreeSet<(String, u64)>,
@@ -162,6 +169,7 @@ impl DerivedRows {
     fn of(store: &ReadStore) -> Result<DerivedRows, StoreError> {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let (mut erased, mut ratings) = (BTreeSet::new(), Ratings::default());
+        let mut councils = Councils::default();
         let artifacts = store.artifacts(ArtifactFilter::All)?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
@@ -175,6 +183,7 @@ impl DerivedRows {
             items.take(line, kind, id, document, artifact.commitment);
             said.take(line, kind, id, document);
             ratings.take(line, kind, document);
+            councils.take(line, kind, id, document);
             let content = item::content(document).filter(|_| kind == TOMBSTONE);
             let ids = content
                 .as_ref()
@@ -182,8 +191,8 @@ impl DerivedRows {
             let ids = ids.into_iter().flatten().filter_map(|id| id.as_str());
             erased.extend(ids.map(|id| (id.to_owned(), line)));
         }
-        store.each_thread_turn(&mut |thread, line| {
-            said.ask(thread, line);
+        store.each_thread_turn(&mut |turn| {
+            said.ask(turn.thread, turn.line, turn.is_message(&councils));
             Ok(())
         })?;
         let found = readable(store.items_by_id())?;
@@ -214,6 +223,14 @@ impl DerivedRows {
             ratings: DerivedTable {
                 given: ratings.into_map(),
                 found: readable(store.ratings_by_line())?,
+            },
+            answers: DerivedTable {
+                given: councils.answers().clone(),
+                found: readable(store.council_answers_by_exchange())?,
+            },
+            reviews: DerivedTable {
+                given: councils.reviews().clone(),
+                found: readable(store.council_reviews_by_id())?,
             },
             erased,
             noted_erased,
@@ -282,6 +299,7 @@ impl ReadStore {
             conversations: rows.conversations.faults(),
             projects: rows.projects.faults(),
             ratings: rows.ratings.faults(),
+            councils: rows.answers.faults() + rows.reviews.faults(),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -293,6 +311,8 @@ impl WriteStore {
     fn derive_rows(&mut self) -> Result<(), StoreError> {
         let rows = DerivedRows::of(self)?;
         rows.items.mend(self, "id")?;
+        rows.answers.mend(self, "exchange_id")?;
+        rows.reviews.mend(self, "id")?;
         rows.conversations.mend(self, "thread_id")?;
         rows.projects.mend(self, "id")?;
         rows.ratings.mend(self, "line")?;

@@ -9,6 +9,7 @@ use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 
 use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
+use super::councils::IS_MESSAGE_EXCHANGE;
 use super::ledger::PARTS;
 use super::table::{Bind, Row, values};
 use super::{
@@ -130,23 +131,24 @@ impl ReadStore {
         self.row("WHERE session_id = ?1 AND seq = ?2", values![session, seq])
     }
 
-    /// The exchange whose prompt was recorded last.
+    /// The exchange whose prompt was recorded last, of those that are messages.
     pub fn newest_exchange(&self) -> Result<Option<ExchangeRow>, StoreError> {
-        self.row("ORDER BY prompt_line DESC LIMIT 1", values![])
+        let rest = format!("WHERE {IS_MESSAGE_EXCHANGE} ORDER BY prompt_line DESC LIMIT 1");
+        self.row(&rest, values![])
     }
 
-    /// The exchange with an answer whose prompt was recorded last.
+    /// The exchange with an answer whose prompt was recorded last, of those that are messages.
     pub fn newest_answered(&self) -> Result<Option<ExchangeRow>, StoreError> {
         self.answered_before(u64::MAX)
     }
 
     /// The same of those whose prompts were recorded before a line.
     pub fn answered_before(&self, line: u64) -> Result<Option<ExchangeRow>, StoreError> {
-        self.row(
-            // By the plus along the lines, and not by an index of all answered ones.
-            "WHERE prompt_line < ?1 AND +outcome = 'answered' ORDER BY prompt_line DESC LIMIT 1",
-            values![line],
-        )
+        // By the plus along the lines, and not by an index of all answered ones.
+        let rest = format!(
+            "WHERE prompt_line < ?1 AND +outcome = 'answered' AND {IS_MESSAGE_EXCHANGE} ORDER BY prompt_line DESC LIMIT 1"
+        );
+        self.row(&rest, values![line])
     }
 
     /// Up to `most` exchanges whose prompts were recorded behind a line, the newest first.

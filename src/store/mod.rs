@@ -18,6 +18,7 @@ mod access;
 mod artifacts;
 mod conversation_pages;
 mod conversations;
+mod councils;
 mod derived;
 mod driver;
 mod erase;
@@ -59,7 +60,7 @@ pub use rows::{
     ErasureCommitmentRow, EventRow, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
     MeasureRow, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
     ReferredText, RowCounts, SessionProgress, SessionRow, SettingStateRow, SettingTag, ThreadRow,
-    ThreadTurnRow, TurnRow, WitnessState,
+    ThreadTurnRow, TurnInThread, TurnRow, WitnessState,
 };
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
@@ -283,6 +284,8 @@ mod tests {
             declared::<AssertionRow>,
             declared::<MeasureRow>,
             declared::<crate::record::ledger::specialist::Rating>,
+            declared::<crate::record::ledger::council::CouncilAnswer>,
+            declared::<crate::record::ledger::council::CouncilReview>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

@@ -12,6 +12,7 @@ use crate::record::ledger::item::Item;
 
 use super::access::ReadStore;
 use super::artifacts::ITEM_TEXT;
+use super::councils::IS_MESSAGE;
 use super::driver::{SearchIndex, SearchQuery};
 use super::exchanges::OPEN_DRIFT;
 use super::table::{Bind, Row, row, values};
@@ -144,7 +145,7 @@ impl ReadStore {
         most: u32,
     ) -> Result<Vec<(TurnRow, u64)>, StoreError> {
         let query = format!(
-            " SELECT {}, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n
+            " SELECT {}, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n WHERE {IS_MESSAGE}
               ORDER BY hit.score, hit.n DESC LIMIT ?2",
             TurnRow::columns_of("t")
         );

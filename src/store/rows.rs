@@ -17,6 +17,9 @@ use crate::record::ledger::conversation::{
     ConversationRow, ConversationState, ProjectRow, ProjectState,
 };
 use crate::record::ledger::correction::DecayClass;
+use crate::record::ledger::council::{
+    CouncilAnswer, CouncilPlace, CouncilReview, Councils, ReviewVerdict,
+};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{CouncilRound, QuestionDoor, TraceSection, TurnMeasures};
@@ -831,6 +834,28 @@ row! {
 }
 
 row! {
+    /// Which turn stands where: of each exchange the thread.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TurnInThread {
+        /// Id of the thread.
+        thread: Uuid = "thread_id",
+        /// Line of the prompt.
+        line: u64 = "line",
+        /// Id of the exchange, which is the turn.
+        exchange: Uuid = "turn_id",
+        /// What the turn is for.
+        intent: TurnIntent = "intent_type",
+    }
+}
+
+impl TurnInThread {
+    /// Whether it is a message: somebody asked, and no council decided against the answer.
+    pub fn is_message(&self, councils: &Councils) -> bool {
+        self.intent == TurnIntent::ChatMessage && !councils.is_against(self.exchange)
+    }
+}
+
+row! {
     /// One event of a thread.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct EventRow of "thread_event" {
@@ -993,6 +1018,29 @@ stored! {
         model: String = "model",
         domain: String = "domain",
         verdict: RatingVerdict = "verdict",
+    }
+}
+
+stored! {
+    CouncilAnswer of "council_answer" {
+        exchange: Uuid = "exchange_id",
+        council_line: u64 = "council_line",
+        specialist: SpecialistId = "specialist",
+        utility: u64 = "utility",
+        welfare: u64 = "welfare",
+        payment: u64 = "payment",
+        confidence: Option<u16> = "confidence",
+        place: CouncilPlace = "place",
+    }
+}
+
+stored! {
+    CouncilReview of "council_review" {
+        id: String = "id",
+        council_line: u64 = "council_line",
+        exchange: Uuid = "exchange_id",
+        of: Uuid = "of_exchange_id",
+        verdict: Option<ReviewVerdict> = "verdict",
     }
 }
 

@@ -18,6 +18,7 @@ use crate::record::time::Seconds;
 use super::StoreError;
 use super::access::ReadStore;
 use super::artifacts::ITEM_TEXT;
+use super::councils::IS_MESSAGE;
 use super::driver::{
     IndexMatch, SearchIndex, SearchTerm, SqlValue, TextCheck, TextQuery, TextSpan,
 };
@@ -126,10 +127,14 @@ struct TurnConditions<'a> {
 }
 
 impl<'a> TurnConditions<'a> {
-    fn of(filter: &'a TurnFilter) -> Self {
+    /// Messages alone are looked at; with `some_aside` there are turns that are none.
+    fn of(filter: &'a TurnFilter, some_aside: bool) -> Self {
         let mut conditions = TurnConditions {
             joins: String::new(),
-            holds: String::new(),
+            holds: match some_aside {
+                true => format!(" AND {IS_MESSAGE}"),
+                false => String::new(),
+            },
             values: Vec::new(),
         };
         conditions.add("t.created_at >=", filter.since.as_ref());
@@ -353,7 +358,7 @@ impl ReadStore {
             true => take(turn),
             false => Ok(ControlFlow::Continue(())),
         };
-        let conditions = TurnConditions::of(filter);
+        let conditions = TurnConditions::of(filter, self.has_turns_aside()?);
         let Some(narrow) = NarrowFilter::of(filter) else {
             let sql = along_index(&fits, &conditions);
             let values = fitting(&fits, &filter.numbers, &conditions.values);
@@ -408,7 +413,7 @@ impl ReadStore {
 
     /// How many turns fit.
     pub fn count_turns(&self, wanted: &TextQuery, filter: &TurnFilter) -> Result<u64, StoreError> {
-        let conditions = TurnConditions::of(filter);
+        let conditions = TurnConditions::of(filter, self.has_turns_aside()?);
         if NarrowFilter::of(filter).is_some() || self.driver.text_check(wanted)?.is_some() {
             let mut count = 0;
             self.search_turns(wanted, filter, &mut |_| {
@@ -436,7 +441,7 @@ impl ReadStore {
     ) -> Result<(), StoreError> {
         let fits = self.driver.fits(SearchIndex::Turns, wanted)?;
         let check = self.driver.text_check(wanted)?;
-        let conditions = TurnConditions::of(filter);
+        let conditions = TurnConditions::of(filter, self.has_turns_aside()?);
         let sql = ranked(&fits, &along_index(&fits, &conditions));
         let values = fitting(&fits, &filter.numbers, &conditions.values);
         self.until_enough::<(f64, TurnMatch)>(&sql, &values, &mut |found| match holds(
@@ -644,7 +649,7 @@ mod tests {
             threads: Some(ThreadFilter::One(Uuid::nil())),
         };
         for sql in [
-            along_index(&fits(), &TurnConditions::of(&filter)),
+            along_index(&fits(), &TurnConditions::of(&filter, true)),
             numbers_along_index(&fits()),
             items(&fits()),
         ] {

@@ -29,6 +29,7 @@ use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::conversation::{ConversationState, ProjectState};
 use crate::record::ledger::correction::DecayClass;
+use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -542,6 +543,8 @@ words! {
     ProjectState: "open or retired" of ProjectState::ALL,
     TurnIntent: "an intent of a turn" of TurnIntent::ALL,
     RatingVerdict: "good or bad" of RatingVerdict::ALL,
+    CouncilPlace: "a place in a council" of CouncilPlace::ALL,
+    ReviewVerdict: "agree or disagree" of ReviewVerdict::ALL,
 }
 
 impl Bind for Block {

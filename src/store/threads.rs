@@ -13,7 +13,7 @@ use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
     AskedRow, ConfigRow, ContextRefRow, EventRow, IntentRow, ReferredText, StoreError, ThreadRow,
-    ThreadTurnRow,
+    ThreadTurnRow, TurnInThread,
 };
 
 /// The INTENT or EXECUTION `v` whose id is that of a turn `t`.
@@ -41,6 +41,11 @@ const BEGUN: &str = "SELECT c.last_line, c.thread_id
       FROM (SELECT thread_id FROM thread WHERE session_id = ?1 ORDER BY number DESC LIMIT 1) h
       CROSS JOIN conversation c ON c.thread_id = h.thread_id
       WHERE c.turns = 0 AND c.title_line IS NOT NULL";
+
+/// The turns of a thread that are messages.
+pub(super) const MESSAGES_OF: &str =
+    "SELECT v.turn_id FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT'
+        AND EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line)";
 
 /// The events of an exchange, in their order; by the plus not in that of the key, which would walk
 /// the whole thread.
@@ -96,29 +101,25 @@ impl ReadStore {
         self.row(rest, values![turn])
     }
 
-    /// Calls `each` for every exchange, with its thread and the line of its prompt, in the order of
-    /// lines.
+    /// Calls `each` for every exchange that stands in a thread, in the order of lines.
     pub fn each_thread_turn(
         &self,
-        each: &mut dyn FnMut(Uuid, u64) -> Result<(), StoreError>,
+        each: &mut dyn FnMut(TurnInThread) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let sql = "SELECT thread_id, line FROM thread_turn ORDER BY line";
-        let each: &mut dyn FnMut((Uuid, u64)) -> _ = &mut |(thread, line)| each(thread, line);
+        let sql = "SELECT thread_id, line, turn_id, intent_type FROM thread_turn ORDER BY line";
         self.each("read turns of threads", sql, values![], each)
     }
 
-    /// The first turn of a thread.
-    pub fn first_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
-        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
-                   ORDER BY event_index LIMIT 1";
-        self.one("read a thread's first turn", sql, values![thread])
+    /// The first message of a thread, by its turn.
+    pub fn first_message(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let sql = format!("{MESSAGES_OF} ORDER BY v.event_index LIMIT 1");
+        self.one("read a thread's first turn", &sql, values![thread])
     }
 
-    /// The newest turn of a thread.
-    pub fn newest_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
-        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
-                   ORDER BY event_index DESC LIMIT 1";
-        self.one("read a thread's newest turn", sql, values![thread])
+    /// The newest message of a thread, by its turn: what the next question replies to.
+    pub fn newest_message(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let sql = format!("{MESSAGES_OF} ORDER BY v.event_index DESC LIMIT 1");
+        self.one("read a thread's newest turn", &sql, values![thread])
     }
 
     /// Up to `most` threads in which something was asked in a session, each once, in the order of

@@ -12,6 +12,7 @@
 //! bench replay GENTLY HOME EXCHANGES a home with so many exchanges in threads of a hundred, then all of them replayed
 //! bench trace GENTLY HOME EXCHANGES RUNS   the same home, then generic traces of all of it: exported and verified
 //! bench search GENTLY HOME MESSAGES RUNS   a home with so many messages of 60 words, then searches of every kind in it
+//! bench council GENTLY HOME RUNS     councils of three who review each other, at a server that takes its time
 //! bench judge                        judging 1 MB of each hostile family, and half of it
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
@@ -26,6 +27,7 @@
 )]
 
 mod context;
+mod council;
 mod headers;
 mod history;
 mod hostile;
@@ -86,6 +88,11 @@ fn main() {
             messages.parse().unwrap(),
             runs.parse().unwrap(),
         ),
+        ["council", gently, home, runs] => {
+            for measured in council::measure(gently, Path::new(home), runs.parse().unwrap()) {
+                print_target(measured);
+            }
+        }
         ["judge"] => judge::measure(),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
@@ -93,7 +100,8 @@ fn main() {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | beside LLM GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
                  context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | judge | \
-                 replay GENTLY HOME EXCHANGES | trace GENTLY HOME EXCHANGES RUNS | search GENTLY HOME MESSAGES RUNS"
+                 replay GENTLY HOME EXCHANGES | trace GENTLY HOME EXCHANGES RUNS | search GENTLY HOME MESSAGES RUNS | \
+                 council GENTLY HOME RUNS"
             );
             std::process::exit(2);
         }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 /// What the bare call sends: as long as what gently sends.
 pub const QUESTION: &str = concat!(
@@ -29,13 +30,59 @@ pub fn instant() -> SocketAddr {
     address
 }
 
-fn serve(stream: TcpStream) {
-    let mut reader = BufReader::new(stream);
+/// One that thinks so long about each request, about all of them at once. Asked for a review it agrees
+/// with both answers that it is shown.
+pub fn thinking(time: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let Some(body) = received(&mut BufReader::new(&stream)) else {
+                    return;
+                };
+                std::thread::sleep(time);
+                let is_review = String::from_utf8_lossy(&body).contains("what another model said");
+                let answer = match is_review {
+                    true => {
+                        ANSWER.replace("The load is low and the memory is mostly free.", AGREES)
+                    }
+                    false => ANSWER.to_owned(),
+                };
+                stream.write_all(reply(&answer).as_bytes()).unwrap();
+            });
+        }
+    });
+    address
+}
+
+/// A review of two answers, as it stands inside a JSON text.
+const AGREES: &str = concat!(
+    r#"{\"reviews\":[{\"of\":\"A\",\"verdict\":\"agree\",\"why\":\"So it is.\"},"#,
+    r#"{\"of\":\"B\",\"verdict\":\"agree\",\"why\":\"So it is.\"}]}"#
+);
+
+fn serve(mut stream: TcpStream) {
+    if received(&mut BufReader::new(&stream)).is_some() {
+        stream.write_all(reply(ANSWER).as_bytes()).unwrap();
+    }
+}
+
+fn reply(answer: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{answer}",
+        answer.len()
+    )
+}
+
+/// The body of a request; none where there is none.
+fn received(reader: &mut BufReader<&TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 {
-            return;
+            return None;
         }
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
@@ -46,9 +93,5 @@ fn serve(stream: TcpStream) {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    let answer = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{ANSWER}",
-        ANSWER.len()
-    );
-    reader.get_mut().write_all(answer.as_bytes()).unwrap();
+    Some(body)
 }

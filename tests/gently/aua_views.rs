@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 9] = [
+const VIEWS: [(&str, &str, &str); 10] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -51,6 +51,12 @@ const VIEWS: [(&str, &str, &str); 9] = [
         "id, created_at, session_id, assertion_name, level, passed, bonus_applied, retries_used, latency_ms, domain, \
          policy_name",
         "exchange_id, specialist, line",
+    ),
+    (
+        "model_runs",
+        "run_id, query_id, conversation_id, specialist, round, raw_response, utility_score, confidence_score, \
+         vcg_welfare_score, vcg_winner, corrections_applied, latency_ms, domain, domain_l0, domain_path, created_at",
+        "model, payment, outcome, line",
     ),
     (
         "audit_log",

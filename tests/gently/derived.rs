@@ -186,7 +186,7 @@ impl<'a> Actor<'a> {
     async fn ask(&mut self) {
         let (thread, now) = (self.thread(), self.tick());
         let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-        let parent = self.rig.store().newest_turn(thread).unwrap();
+        let parent = self.rig.store().newest_message(thread).unwrap();
         let context = TurnContext::alone(&config, TurnPlace::of_message(thread, parent));
         let text = format!("what of {}?", self.dice.below(1000));
         let store = self.rig.store();

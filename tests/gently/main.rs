@@ -36,6 +36,7 @@ mod conversation;
 mod conversations;
 mod copies;
 mod corrections;
+mod councils;
 mod deferred;
 mod derived;
 mod desk;

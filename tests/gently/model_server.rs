@@ -82,6 +82,8 @@ pub enum Behaviour {
     Pieces(Vec<String>, Duration),
     /// The same, and closes the connection before the end where it streams.
     BrokenPieces(Vec<String>),
+    /// As this says for the body of a request: several are asked at once, in no order.
+    By(fn(&Value) -> Behaviour),
     /// Refuses to stream with this status, and answers [`ANSWER`] to whoever does not ask for it.
     NoStream(u16),
 }
@@ -417,6 +419,9 @@ impl Shared {
             _ if self.lists && received.line == "POST /api/show" && !self.told[0].is_null() => {
                 return stream.write_all(&json(&self.told[0].to_string()));
             }
+            Behaviour::By(choose) if received.line.starts_with("POST") => {
+                return self.answer(&choose(&received.json()), received, stream);
+            }
             _ if self.lists && ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
                 return stream.write_all(&reply(
                     404,
@@ -424,7 +429,10 @@ impl Shared {
                     &format!("no such place: {}", received.line),
                 ));
             }
-            Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp => {}
+            Behaviour::Refused
+            | Behaviour::ClosesAtOnce
+            | Behaviour::HangsUp
+            | Behaviour::By(_) => {}
             Behaviour::NeverBegins => self.wait(PATIENCE * 4, |_| false),
             Behaviour::Slow(time) => self.wait(*time, |_| false),
             Behaviour::Gate => self.wait(PATIENCE * 4, |state| state.released),
@@ -454,6 +462,7 @@ impl Shared {
             Behaviour::Refused
             | Behaviour::ClosesAtOnce
             | Behaviour::HangsUp
+            | Behaviour::By(_)
             | Behaviour::NeverBegins => Vec::new(),
             Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate | Behaviour::NoStream(_) => {
                 json(&good)

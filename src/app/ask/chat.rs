@@ -69,7 +69,7 @@ pub fn thread_of(store: &ReadStore, exchange: Uuid) -> Result<Option<Uuid>, Stor
 
 /// The newest exchanges of a conversation as screens call them, newest first.
 pub fn exchanges(store: &ReadStore, thread: Uuid) -> Result<Vec<String>, StoreError> {
-    let turns = store.newest_turns(thread, NAMED)?;
+    let turns = store.newest_messages(thread, NAMED)?;
     let ids = turns
         .into_iter()
         .map(|turn| find::short_id_of(store, turn).transpose());
@@ -78,7 +78,7 @@ pub fn exchanges(store: &ReadStore, thread: Uuid) -> Result<Vec<String>, StoreEr
 
 /// The exchange of a conversation that was asked last, as screens call it.
 pub fn last_exchange(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
-    let turn = store.newest_turn(thread)?;
+    let turn = store.newest_message(thread)?;
     Ok(turn
         .map(|turn| find::short_id_of(store, turn))
         .transpose()?

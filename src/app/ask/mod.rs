@@ -2,10 +2,13 @@
 
 pub mod attachment;
 pub mod chat;
+pub mod council;
 pub mod denial;
 pub mod model_choice;
 pub mod references;
 pub mod removed;
+pub mod retry;
+pub mod seat;
 pub mod warnings;
 
 use std::borrow::Cow;
@@ -63,6 +66,7 @@ use model_choice::{
 };
 use references::{ContextRequest, ThreadRequest};
 use removed::RemovedSecrets;
+use seat::TurnSeat;
 use warnings::{CarriedWarning, DriftWarning};
 
 /// What is asked, and how.
@@ -91,6 +95,11 @@ pub struct AskRequest {
     pub specialist: Option<SpecialistWish>,
     /// The domain that it is of, where somebody says so.
     pub domain: Option<String>,
+    /// How often it was asked before, as its answers were blocked; none where it is asked once.
+    pub attempt: Option<u8>,
+    /// Where it stands and who answers, where that was looked up before: what else says so is not
+    /// looked at.
+    pub seat: Option<TurnSeat>,
 }
 
 /// A question for which everything is at hand, and nothing is on record.
@@ -106,7 +115,7 @@ pub struct AskSetup<'a> {
     alias: Option<String>,
     /// What a client brought beside it.
     client: Option<ClientRequest>,
-    door: QuestionDoor,
+    origin: QuestionOrigin,
     specialist: Option<ChosenSpecialist>,
     declared: DeclaredContext,
     are_refs_typed: bool,
@@ -177,11 +186,18 @@ pub async fn prepare<'a>(
         key: Some(key),
         project: project::id_in_use(store, &opened.config)?,
     };
-    let position = request.thread.standing(store, &scope)?;
-    let specialist = request.specialist.as_ref();
-    let specialist = specialist
-        .map(|wish| choose_specialist(store, wish, (&request.text, request.domain.as_deref())))
-        .transpose()?;
+    let seat = request.seat.as_ref();
+    let position = match seat {
+        Some(seat) => seat.position,
+        None => request.thread.standing(store, &scope)?,
+    };
+    let specialist = match (seat, &request.specialist) {
+        (Some(seat), _) => seat.specialist.clone(),
+        (None, wish) => wish
+            .as_ref()
+            .map(|wish| choose_specialist(store, wish, (&request.text, request.domain.as_deref())))
+            .transpose()?,
+    };
     let bound = specialist.as_ref().map(|chosen| chosen.model.as_str());
     let keeps = position.thread.filter(|_| request.thread.keeps_model());
     let choice = choose_in(
@@ -203,7 +219,9 @@ pub async fn prepare<'a>(
     let plan = SightPlan::of(&opened.kernel, &text, request.sight);
     let mut model = showing(choice.model, &request.files, notice)?;
     if let Some(chosen) = &specialist {
-        notice(&chosen.sentence(request.specialist == Some(SpecialistWish::Best)));
+        if seat.is_none() {
+            notice(&chosen.sentence(request.specialist == Some(SpecialistWish::Best)));
+        }
         model = match chosen.window {
             Some(window) => model.within(Some(window)),
             None => model,
@@ -228,23 +246,15 @@ pub async fn prepare<'a>(
         no_refs: request.context.no_refs || client.is_some(),
         ..request.context.clone()
     };
-    let project = project::joined_by_new(store, &opened.config, notice)?;
-    let told = match position.thread {
-        Some(thread) => is_archived(store, thread)?,
-        None => None,
+    let begun = match seat {
+        Some(_) => BegunConversation::default(),
+        None => {
+            let begun =
+                BegunConversation::of(opened, (key, model.id()), (request, position), notice)?;
+            put_right(opened, &request.text, begun.before, notice).await?;
+            begun
+        }
     };
-    let begins = match request.thread.anew || request.thread.is_named() {
-        true => None,
-        false => begins_anew(opened, key, model.id(), project.as_ref())?,
-    };
-    told.iter().chain(&begins).for_each(|word| notice(word));
-    let anew = request.thread.anew || begins.is_some();
-    let before = match (position.thread, anew) {
-        (Some(thread), _) => Some(thread),
-        (None, true) => None,
-        (None, false) => going_on(opened, key, model.id())?,
-    };
-    put_right(opened, &request.text, before, notice).await?;
     Ok(AskSetup {
         opened,
         asked,
@@ -253,16 +263,70 @@ pub async fn prepare<'a>(
         is_from_list: choice.is_from_list,
         alias: choice.alias,
         client,
-        door: request.door,
+        origin: QuestionOrigin {
+            door: request.door,
+            specialist: specialist.as_ref().map(|chosen| AskedSpecialist {
+                id: chosen.id,
+                alignment: chosen.alignment,
+            }),
+            round: seat.and_then(|seat| seat.round),
+            attempt: request.attempt,
+        },
         specialist,
         are_refs_typed: !context.refs.is_empty(),
-        declared: context.declared(&opened.config, opened.context.rules(), store)?,
+        declared: match seat.and_then(|seat| seat.declared.clone()) {
+            Some(declared) => declared,
+            None => context.declared(&opened.config, opened.context.rules(), store)?,
+        },
         position,
-        anew,
-        project,
+        anew: begun.anew,
+        project: begun.project,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// The conversation that a question begins or goes on with.
+#[derive(Default)]
+struct BegunConversation {
+    /// The thread of the turn before; none where another one begins.
+    before: Option<Uuid>,
+    /// Whether another conversation begins, in a session of its own.
+    anew: bool,
+    /// The project that a new one joins.
+    project: Option<ProjectDetails>,
+}
+
+impl BegunConversation {
+    /// Looked up for a question of an auth key to a model; what a person should know of it is said.
+    fn of(
+        opened: &OpenHome,
+        (key, model): (Hash32, &str),
+        (request, position): (&AskRequest, ThreadPosition),
+        notice: &dyn Fn(&str),
+    ) -> Result<BegunConversation, OpenHomeError> {
+        let project = project::joined_by_new(&opened.store, &opened.config, notice)?;
+        let told = match position.thread {
+            Some(thread) => is_archived(&opened.store, thread)?,
+            None => None,
+        };
+        let begins = match request.thread.anew || request.thread.is_named() {
+            true => None,
+            false => begins_anew(opened, key, model, project.as_ref())?,
+        };
+        told.iter().chain(&begins).for_each(|word| notice(word));
+        let anew = request.thread.anew || begins.is_some();
+        let before = match (position.thread, anew) {
+            (Some(thread), _) => Some(thread),
+            (None, true) => None,
+            (None, false) => going_on(opened, key, model)?,
+        };
+        Ok(BegunConversation {
+            before,
+            anew,
+            project,
+        })
+    }
 }
 
 /// What a call is made with, and a specialist's part of the system message where nobody gives another.
@@ -572,14 +636,7 @@ impl AskSetup<'_> {
             declared: &self.declared,
             standing: self.position,
             client: self.client.as_ref(),
-            origin: QuestionOrigin {
-                door: self.door,
-                specialist: self.specialist.as_ref().map(|chosen| AskedSpecialist {
-                    id: chosen.id,
-                    alignment: chosen.alignment,
-                }),
-                ..QuestionOrigin::default()
-            },
+            origin: self.origin,
         };
         let observations = self.observations;
         let gather = move || observations;
@@ -702,6 +759,12 @@ impl AskResult {
             instead: None,
             specialist: None,
         }
+    }
+
+    /// Id of the model that was asked.
+    pub fn model(&self) -> &str {
+        let resumed = &self.turn.resumed;
+        &resumed.session.model
     }
 
     /// Names of the turn.

@@ -57,6 +57,8 @@ pub struct CallOptions {
     pub seed: Option<u64>,
     /// The answer's shape: `json`, or the file of a JSON Schema.
     pub expect: Option<String>,
+    /// The same where it is at hand, in the place of a file.
+    pub shape: Option<Shape>,
 }
 
 impl CallOptions {
@@ -74,7 +76,8 @@ impl CallOptions {
             .clone()
             .or_else(|| configured.system.clone())
             .filter(|text| !text.trim().is_empty());
-        let shape = self.expect.as_deref().map(shape).transpose()?;
+        let typed = self.expect.as_deref().map(shape).transpose()?;
+        let shape = self.shape.clone().or(typed);
         // What a server is told of all this is for its wire to say.
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),

@@ -169,7 +169,7 @@ pub fn plan(
     let mut planned = planned(store, config, &erasure, reason)?;
     let erased: BTreeSet<Uuid> = erasure.exchanges.into_iter().collect();
     for (row, _) in store.titled_among(u32::MAX)? {
-        let newest = store.newest_turn(row.thread)?;
+        let newest = store.newest_message(row.thread)?;
         let newest = newest.map(|turn| store.exchange(turn)).transpose()?;
         let is_old = newest.flatten().is_some_and(|row| row.created_at < limit);
         if is_old && !has_texts_but(store, row.thread, &erased)? {

@@ -4,6 +4,7 @@ pub mod actions;
 pub mod artifact;
 pub mod assertion;
 pub mod conversation;
+pub mod council;
 pub mod day_chart;
 pub mod digests;
 pub mod drift;

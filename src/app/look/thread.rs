@@ -47,7 +47,7 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
     let listed = |row: ThreadRow| {
-        let first = store.first_turn(row.thread)?;
+        let first = store.first_message(row.thread)?;
         let first = first
             .map(|turn| store.exchange(turn))
             .transpose()?

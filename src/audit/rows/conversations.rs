@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 
 use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
+use crate::record::ledger::council::Councils;
 
 use super::database::RowCheck;
 use super::derived::{DerivedFields, column};
 use crate::verify::VerifyError;
 
 impl RowCheck<'_> {
-    /// Every row of a conversation and of a project is what turns and artifacts give; `said` has
-    /// taken all artifacts.
-    pub fn check_conversations(&mut self, mut said: ConversationRows) -> Result<(), VerifyError> {
-        let turns = self.store.each_thread_turn(&mut |thread, line| {
-            said.ask(thread, line);
+    /// Every row of a conversation and of a project is what turns and artifacts give; `said` and
+    /// `councils` have taken all artifacts.
+    pub fn check_conversations(
+        &mut self,
+        mut said: ConversationRows,
+        councils: &Councils,
+    ) -> Result<(), VerifyError> {
+        let turns = self.store.each_thread_turn(&mut |turn| {
+            said.ask(turn.thread, turn.line, turn.is_message(councils));
             Ok(())
         });
         if self.rows(turns)?.is_none() {

@@ -7,6 +7,7 @@ pub(crate) mod content_policy;
 pub mod contexts;
 pub(crate) mod continuity;
 pub(crate) mod conversations;
+mod councils;
 pub(crate) mod database;
 mod derived;
 pub(crate) mod exchange_rows;

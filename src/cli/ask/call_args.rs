@@ -29,6 +29,7 @@ impl CallArgs {
     /// The same as the desk takes it.
     pub fn options(&self) -> CallOptions {
         CallOptions {
+            shape: None,
             system: self.system.clone(),
             temperature: self.temperature.clone(),
             max_tokens: self.max_tokens,

@@ -2,6 +2,7 @@
 
 pub(super) mod call_args;
 pub(super) mod chat;
+mod council;
 pub(super) mod receipt;
 pub(super) mod sight_args;
 pub(super) mod turn;
@@ -13,6 +14,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use crate::app::ask::attachment::Attachment;
+use crate::app::ask::council::CouncilWish;
 use crate::app::ask::references::names_open_conversation;
 use crate::app::ask::{AskRequest, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
@@ -49,8 +51,9 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return Ok(could_not(&why, json)),
     };
     files.splice(..0, piped.map(Attachment::piped));
-    if args.specialist.domain.is_some() && args.specialist.wish().is_none() {
-        let why = "--domain says what a question is of, for --specialist NAME or --accuracy fast";
+    let council = args.specialist.council();
+    if args.specialist.domain.is_some() && args.specialist.wish().is_none() && council.is_none() {
+        let why = "--domain says what a question is of, for --specialist NAME, --council NAMES or --accuracy fast";
         return Ok(could_not(why, json));
     }
     let place = args.receipt.as_deref().map(ReceiptFile::reserve);
@@ -63,6 +66,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         files,
         specialist: args.specialist.wish(),
         domain: args.specialist.domain,
+        attempt: args.retries.filter(|_| council.is_none()).map(|_| 0),
+        seat: None,
         model: args.model,
         call: args.call.options(),
         context: args.refs.request(),
@@ -95,7 +100,11 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         names_place: true,
         told: &told,
     };
-    let done = answer(&door, &opened, &request, (place, touched)).await;
+    let whom = Asked {
+        council,
+        retries: args.retries.unwrap_or(0),
+    };
+    let done = answer(&door, &opened, (&request, &whom), (place, touched)).await;
     open::close_and_note(opened);
     done
 }
@@ -141,14 +150,28 @@ fn taken_for_question(
     )))
 }
 
+/// Whom a question goes to, and how often.
+struct Asked {
+    /// A council in the place of one.
+    council: Option<CouncilWish>,
+    /// How often it is asked again where the kernel blocks the answer.
+    retries: u8,
+}
+
 /// Asks, and does what can wait until the answer is there.
 async fn answer(
     door: &TurnScreen<'_>,
     opened: &OpenHome,
-    request: &AskRequest,
+    (request, whom): (&AskRequest, &Asked),
     (place, is_touched): (Option<ReceiptFile>, bool),
 ) -> Result<u8, OpenHomeError> {
-    let report = door.ask(opened, request, place).await?;
+    let report = match &whom.council {
+        Some(council) => door.council(opened, (request, council), place).await?,
+        None => {
+            door.ask_until_shown(opened, (request, whom.retries), place)
+                .await?
+        }
+    };
     settled(opened, &report, is_touched, door.told).await?;
     Ok(report.code)
 }

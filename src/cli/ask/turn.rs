@@ -1,7 +1,9 @@
 //! One question at the terminal, whoever brings it: the wait, the answer on stdout, the lines on
 //! stderr.
 
+use crate::app::ask::council::CouncilResult;
 use crate::app::ask::denial::reason_words;
+use crate::app::ask::retry::again;
 use crate::app::ask::warnings::{CarriedWarning, DriftWarning};
 use crate::app::ask::{AskRequest, AskResult, prepare, settle};
 use crate::app::home::open::{OpenHome, OpenHomeError};
@@ -17,6 +19,7 @@ use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
+use crate::view::ask::council::{AskedView, CouncilTurnView};
 use crate::view::ask::turn::{AttachmentView, TurnNotices, TurnView, answer_kinds, tools_wanted};
 use crate::view::ask::unrecorded::UnrecordedView;
 use crate::view::remember::context::disclosed;
@@ -56,7 +59,28 @@ pub struct TurnReport {
     /// The exit code of the signal that ended the wait, if one did.
     pub signalled: Option<u8>,
     /// Where `main` was before, for what is done after the answer.
-    main_before: Option<u64>,
+    pub(super) main_before: Option<u64>,
+}
+
+impl TurnReport {
+    /// Of a wait that is over, and of which nothing is shown yet.
+    pub(super) fn ended(signalled: Option<u8>, main_before: Option<u64>) -> TurnReport {
+        TurnReport {
+            code: signalled.unwrap_or(COULD_NOT),
+            asked: None,
+            is_unrecorded: false,
+            signalled,
+            main_before,
+        }
+    }
+}
+
+/// How one attempt at a question ended.
+enum Attempt {
+    /// It was shown.
+    Done(Box<TurnReport>),
+    /// It is to be asked like this.
+    Again(Box<AskRequest>),
 }
 
 /// Does what can wait until the answer is there. `is_touched`: whether the log was changed since it
@@ -88,6 +112,32 @@ impl TurnScreen<'_> {
         request: &AskRequest,
         place: Option<ReceiptFile>,
     ) -> Result<TurnReport, OpenHomeError> {
+        self.ask_until_shown(opened, (request, 0), place).await
+    }
+
+    /// The same, and asks again where the kernel blocks the answer, so many times.
+    pub async fn ask_until_shown(
+        &self,
+        opened: &OpenHome,
+        (request, retries): (&AskRequest, u8),
+        place: Option<ReceiptFile>,
+    ) -> Result<TurnReport, OpenHomeError> {
+        let (mut next, mut place) = (request.clone(), place);
+        loop {
+            match self.attempt(opened, (&next, retries), &mut place).await? {
+                Attempt::Done(report) => return Ok(*report),
+                Attempt::Again(request) => next = *request,
+            }
+        }
+    }
+
+    /// Asks once, and prints what came of it if that is not to be asked again.
+    async fn attempt(
+        &self,
+        opened: &OpenHome,
+        (request, retries): (&AskRequest, u8),
+        place: &mut Option<ReceiptFile>,
+    ) -> Result<Attempt, OpenHomeError> {
         let setup = prepare(opened, request, &|line| self.told.say(line)).await?;
         let main_before = setup.main_before();
         let person = Terminal::listen(setup.model_id()).map_err(|e| OpenHomeError::Signals {
@@ -108,39 +158,61 @@ impl TurnScreen<'_> {
         let signalled = person.exit_code();
         // From here on a signal ends the process, whoever is slow to read what is printed.
         drop(person);
-        let report = |code| TurnReport {
-            code,
-            asked: None,
-            is_unrecorded: false,
-            signalled,
-            main_before,
+        let ended = TurnReport::ended(signalled, main_before);
+        let asked = match outcome {
+            Ok(asked) => asked,
+            Err(error) => return Ok(Attempt::Done(Box::new(self.unasked(error, ended)))),
         };
-        let unrecorded = |code| TurnReport {
-            is_unrecorded: true,
-            ..report(code)
-        };
-        let code = signalled.unwrap_or(COULD_NOT);
-        Ok(match outcome {
-            Ok(asked) => {
-                let receipt = TurnReceipt::of(opened, &asked, place, self.json);
-                let anchored = opened.config.anchor.mode == AnchorMode::Auto;
-                let code = self.show(&asked, &receipt, (code, anchored));
-                TurnReport {
-                    code: code.max(receipt.say()),
-                    asked: Some(asked),
-                    ..report(code)
-                }
-            }
-            Err(AskError::Interrupted) => report(given_up(self.json, code)),
-            Err(AskError::Prompt(cause)) => {
+        if let Some(next) = again(request, &asked, retries) {
+            let (of, id) = (next.attempt.unwrap_or_default(), &asked.id);
+            self.told.say(&format!(
+                "{id} is on record and withheld, as your kernel says: asked again, {of} of {retries}"
+            ));
+            return Ok(Attempt::Again(Box::new(next)));
+        }
+        let shown = self.shown(opened, &asked, None, (place.take(), ended));
+        Ok(Attempt::Done(Box::new(TurnReport {
+            asked: Some(asked),
+            ..shown
+        })))
+    }
+
+    /// Prints a turn, with what a council it is of decided; `ended` is how its wait ended.
+    pub(super) fn shown(
+        &self,
+        opened: &OpenHome,
+        asked: &AskResult,
+        council: Option<&CouncilResult>,
+        (place, ended): (Option<ReceiptFile>, TurnReport),
+    ) -> TurnReport {
+        let receipt = TurnReceipt::of(opened, asked, place, self.json);
+        let anchored = opened.config.anchor.mode == AnchorMode::Auto;
+        let code = self.show((asked, council), &receipt, (ended.code, anchored));
+        TurnReport {
+            code: code.max(receipt.say()),
+            ..ended
+        }
+    }
+
+    /// Says why nothing came of a question that could be shown.
+    pub(super) fn unasked(&self, error: AskError, ended: TurnReport) -> TurnReport {
+        let (code, is_unrecorded) = match error {
+            AskError::Interrupted => (given_up(self.json, ended.code), false),
+            AskError::Prompt(cause) => {
                 let state = RecordState::of(&cause);
-                unrecorded(self.withheld(&cause, state, "no model was called"))
+                (self.withheld(&cause, state, "no model was called"), true)
             }
-            Err(AskError::Outcome(cause)) => {
+            AskError::Outcome(cause) => {
                 let state = RecordState::of_outcome(&cause);
-                unrecorded(self.withheld(&cause, state, "the answer is withheld"))
+                let what = "the answer is withheld";
+                (self.withheld(&cause, state, what), true)
             }
-        })
+        };
+        TurnReport {
+            code,
+            is_unrecorded,
+            ..ended
+        }
     }
 
     fn withheld(&self, cause: &RecorderError, state: RecordState, what: &str) -> u8 {
@@ -151,7 +223,7 @@ impl TurnScreen<'_> {
     /// are looked for.
     fn show(
         &self,
-        asked: &AskResult,
+        (asked, council): (&AskResult, Option<&CouncilResult>),
         receipt: &TurnReceipt,
         (signalled, anchored): (u8, bool),
     ) -> u8 {
@@ -159,7 +231,7 @@ impl TurnScreen<'_> {
         for conflict in &asked.conflicts {
             say(&format!("{} {}", mark("warning"), conflict.sentence()));
         }
-        let printed = self.print_answer(asked, receipt);
+        let printed = self.print_answer((asked, council), receipt);
         let code = match &turn.turn {
             TurnEnd::Answered(answer) => self.show_answer(answer, asked, anchored),
             TurnEnd::Refused(_, fault) => {
@@ -191,7 +263,7 @@ impl TurnScreen<'_> {
     }
 
     /// Where the question came in.
-    fn door(&self) -> QuestionDoor {
+    pub(super) fn door(&self) -> QuestionDoor {
         match self.names_place {
             true => QuestionDoor::Ask,
             false => QuestionDoor::Chat,
@@ -214,14 +286,21 @@ impl TurnScreen<'_> {
     }
 
     /// What stands on stdout: the answer, or the view of the turn.
-    fn print_answer(&self, asked: &AskResult, receipt: &TurnReceipt) -> u8 {
+    fn print_answer(
+        &self,
+        (asked, council): (&AskResult, Option<&CouncilResult>),
+        receipt: &TurnReceipt,
+    ) -> u8 {
         let view = || {
             let beside = TurnNotices {
                 notes: self.told.lines(),
                 receipt: receipt.value(),
                 files: AttachmentView::of_all(&asked.files),
             };
-            TurnView::of(asked, beside)
+            AskedView {
+                turn: TurnView::of(asked, beside),
+                council: council.map(CouncilTurnView::of),
+            }
         };
         view_or_words(self.json, view, || match asked.answer().map(readable) {
             Some(answer) if answer.ends_with('\n') => print_reply(&answer),

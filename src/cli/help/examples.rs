@@ -505,6 +505,24 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "council",
+        &[
+            (
+                "gently ask --council swe,law \"…\"",
+                "both answer and review each other",
+            ),
+            ("gently council show", "all of what came of it"),
+        ],
+    ),
+    (
+        "council show",
+        &[("gently council show council-1", "this one, all answers")],
+    ),
+    (
+        "council list",
+        &[("gently council list", "the newest councils")],
+    ),
+    (
         "rate",
         &[
             ("gently rate last good", "the last answer was good"),
@@ -1182,7 +1200,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
 ];
 
 /// Examples of options, told where one of them is typed wrong.
-const OF_OPTIONS: [Example; 4] = [
+const OF_OPTIONS: [Example; 6] = [
     (
         "gently ask -m sonnet \"Why is the sky blue?\"",
         "of a model",
@@ -1190,6 +1208,14 @@ const OF_OPTIONS: [Example; 4] = [
     (
         "gently ask --accuracy fast \"Why is the sky blue?\"",
         "of the specialist with the best answers",
+    ),
+    (
+        "gently ask --council swe,law \"May I ship this?\"",
+        "of several, who review each other",
+    ),
+    (
+        "gently ask --retries 2 \"Why is the sky blue?\"",
+        "again where the kernel blocks the answer",
     ),
     ("gently chat -m sonnet", "with a model"),
     ("gently chat --specialist swe", "with a specialist"),

@@ -3,6 +3,7 @@
 pub(super) mod action;
 pub(super) mod assertion;
 pub(super) mod conversation;
+pub(super) mod council;
 pub(super) mod drift;
 pub(super) mod log;
 pub(super) mod search;

@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::record::ledger::item::ItemKind;
 use crate::view::look::exchange::ExchangeView;
 
-use super::{action, conversation, drift};
+use super::{action, conversation, council, drift};
 use crate::cli::args::{ActionCommand, ShowArgs};
 use crate::cli::remember::context::parts;
 use crate::cli::remember::{correction, items, project};
@@ -61,6 +61,7 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         }
         IdKind::Drift => drift::print_event(&id, json),
         IdKind::Project => project::print_shown(&id, json),
+        IdKind::Council => council::print_one(Some(&id), json),
         IdKind::Specialist => specialist::print_one(&id, json),
         IdKind::Conflict
         | IdKind::Opening

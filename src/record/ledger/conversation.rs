@@ -125,7 +125,7 @@ pub struct ConversationRow {
     pub thread: Uuid,
     /// Line of its newest prompt, from 0; before the first, of the artifact that began it.
     pub last_line: u64,
-    /// Number of its exchanges.
+    /// Number of its exchanges that are messages.
     pub turns: u64,
     /// Line of the newest artifact that gives it a title, also when the title is gone.
     pub title_line: Option<u64>,
@@ -140,7 +140,7 @@ pub struct ConversationRow {
 /// The exchanges of a thread, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTurns {
-    /// Number of the exchanges.
+    /// Number of the exchanges that are messages.
     pub count: u64,
     /// Line of the first one's prompt; none without any.
     pub first: Option<u64>,
@@ -149,9 +149,10 @@ pub struct ThreadTurns {
 }
 
 impl ThreadTurns {
-    /// Counts an exchange by the line of its prompt; in any order.
-    pub fn take(&mut self, line: u64) {
-        self.count += 1;
+    /// Counts an exchange by the line of its prompt; in any order. Reviews, handoffs and answers that
+    /// a council decided against are no messages.
+    pub fn take(&mut self, line: u64, is_message: bool) {
+        self.count += u64::from(is_message);
         self.first = Some(self.first.map_or(line, |first| first.min(line)));
         self.last = self.last.max(Some(line));
     }
@@ -201,8 +202,8 @@ impl ConversationRow {
     }
 
     /// Takes its next exchange, by the line of its prompt.
-    pub fn ask(&mut self, line: u64) {
-        self.turns += 1;
+    pub fn ask(&mut self, line: u64, is_message: bool) {
+        self.turns += u64::from(is_message);
         self.last_line = line;
     }
 
@@ -328,8 +329,8 @@ impl ConversationRows {
     }
 
     /// Takes an exchange of a thread, by the line of its prompt.
-    pub fn ask(&mut self, thread: Uuid, line: u64) {
-        self.turns.entry(thread).or_default().take(line);
+    pub fn ask(&mut self, thread: Uuid, line: u64, is_message: bool) {
+        self.turns.entry(thread).or_default().take(line, is_message);
     }
 
     /// The row of a thread that is on record.
@@ -495,7 +496,7 @@ mod tests {
             rows.take(*line, kind, &id, document.as_deref());
         }
         for line in turns {
-            rows.ask(thread(), *line);
+            rows.ask(thread(), *line, true);
         }
         rows
     }
@@ -615,13 +616,13 @@ mod tests {
         })
         .to_vec();
         let mut turns = ThreadTurns::default();
-        turns.take(2);
+        turns.take(2, true);
         let mut row = ConversationRow::derive(thread(), turns, []).unwrap();
         for one in &said {
             row.take(*one);
         }
-        row.ask(12);
-        turns.take(12);
+        row.ask(12, true);
+        turns.take(12, true);
         assert_eq!(ConversationRow::derive(thread(), turns, said), Some(row));
     }
 

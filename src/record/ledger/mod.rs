@@ -10,6 +10,7 @@ pub mod consent;
 pub mod content_policy;
 pub mod conversation;
 pub mod correction;
+pub mod council;
 pub mod documents;
 pub mod erased;
 pub mod exchange;

@@ -11,7 +11,7 @@
 //! typed.
 
 /// The word on screens, what stands before the colon on record, and the width of its number there.
-const KINDS: [(&str, &str, usize); 16] = [
+const KINDS: [(&str, &str, usize); 17] = [
     ("fact", "ledger", 6),
     ("note", "note", 6),
     ("decision", "decision", 6),
@@ -28,6 +28,7 @@ const KINDS: [(&str, &str, usize); 16] = [
     ("specialist", "specialist", 6),
     ("promotion", "promotion", 6),
     ("rating", "rating", 6),
+    ("council", "council", 6),
 ];
 /// So many digits of an id are enough.
 const DIGITS: usize = 8;
@@ -120,6 +121,7 @@ mod tests {
             ("specialist:000012", "specialist-12"),
             ("promotion:000001", "promotion-1"),
             ("rating:000001", "rating-1"),
+            ("council:000001", "council-1"),
         ] {
             assert_eq!(short_name(id), short);
             for typed in [short, id, &short.replace('-', ":"), &short.to_uppercase()] {

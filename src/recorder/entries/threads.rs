@@ -12,7 +12,7 @@ use crate::record::context::event::{
 };
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::ResolvedContext;
-use crate::record::context::turn::Counts;
+use crate::record::context::turn::{Counts, TurnIntent};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::Salt;
@@ -213,7 +213,10 @@ pub fn record_question(
         question.intent_row(index)?,
         question.decision_row(index + 1, context_digest)?,
     ])?;
-    transaction.tx.conversation_asked(thread, question.line.n)?;
+    let is_message = context.intent() == TurnIntent::ChatMessage;
+    transaction
+        .tx
+        .conversation_asked(thread, (question.line.n, is_message))?;
     refer(transaction, question.row.exchange_id, context)
 }
 
@@ -249,7 +252,8 @@ fn refer(
     Ok(())
 }
 
-/// A session's own thread begins with its first turn; any other must be there.
+/// A session's own thread begins with its first turn, which may be one of another session of the same
+/// person where several are asked at once; any other must be there.
 fn begin_if_default(
     transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
@@ -266,14 +270,26 @@ fn begin_if_default(
         );
         return Err(RecorderError::NotAllowed { reason });
     }
-    if thread != thread_id(session.id, 0) {
+    let is_owner = |open: &SessionRow| {
+        open.auth_key_hash == session.auth_key_hash && thread == thread_id(open.id, 0)
+    };
+    let owner = match is_owner(session) {
+        true => Some(session.uuid),
+        false => {
+            let open = transaction.tx.open_sessions()?;
+            open.iter()
+                .find(|open| is_owner(open))
+                .map(|open| open.uuid)
+        }
+    };
+    let Some(owner) = owner else {
         let reason =
             format!("there is no thread {thread}; gently thread list shows those there are");
         return Err(RecorderError::NotAllowed { reason });
-    }
+    };
     let row = ThreadRow {
         thread,
-        session: session.uuid,
+        session: owner,
         number: 0,
         name: None,
         created_at: now,

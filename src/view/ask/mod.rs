@@ -1,5 +1,6 @@
 //! What one asks and is told.
 
+pub mod council;
 pub mod turn;
 pub mod unrecorded;
 pub mod warning;

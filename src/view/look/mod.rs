@@ -4,6 +4,7 @@ pub mod action;
 pub mod artifact;
 pub mod assertion;
 pub mod conversation;
+pub mod council;
 pub mod digests;
 pub mod drift;
 pub mod exchange;

@@ -6,6 +6,7 @@ use crate::app::remember::rating::RecordedRating;
 use crate::app::set_up::specialist::KnownSpecialist;
 use crate::app::set_up::specialist::choice::ChosenSpecialist;
 use crate::app::set_up::specialist::promote::ChangedBinding;
+use crate::govern::choice::DomainShare;
 use crate::record::ledger::specialist::Domain;
 
 /// A domain.
@@ -131,6 +132,17 @@ pub struct DomainShareView {
     pub share: u64,
 }
 
+impl DomainShareView {
+    /// Of all that a question is of.
+    pub fn of_all(shares: &[DomainShare]) -> Vec<DomainShareView> {
+        let view = |one: &DomainShare| DomainShareView {
+            domain: one.domain.clone(),
+            share: one.share,
+        };
+        shares.iter().map(view).collect()
+    }
+}
+
 /// What is expected of a specialist for a question.
 #[derive(Clone, Debug, Serialize)]
 pub struct BidView {
@@ -168,10 +180,6 @@ pub struct ChosenSpecialistView {
 impl ChosenSpecialistView {
     /// Of a choice.
     pub fn of(chosen: &ChosenSpecialist) -> Self {
-        let domains = chosen.shares.iter().map(|one| DomainShareView {
-            domain: one.domain.clone(),
-            share: one.share,
-        });
         let bids = chosen.bids.iter().map(|(name, bid)| BidView {
             specialist: bid.specialist.to_string(),
             name: name.clone(),
@@ -187,8 +195,8 @@ impl ChosenSpecialistView {
                 true => "prior",
                 false => "ratings",
             },
-            method: "words/1",
-            domains: domains.collect(),
+            method: chosen.method,
+            domains: DomainShareView::of_all(&chosen.shares),
             bids: bids.collect(),
         }
     }

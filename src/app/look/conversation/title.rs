@@ -86,7 +86,7 @@ pub fn title_of(store: &ReadStore, row: &ConversationRow) -> Result<Conversation
     if let Some(name) = store.thread(row.thread)?.and_then(|thread| thread.name) {
         return Ok(ConversationTitle::of(name, TitleSource::Name));
     }
-    let first = store.first_turn(row.thread)?;
+    let first = store.first_message(row.thread)?;
     let first = first.map(|turn| store.exchange(turn)).transpose()?;
     let Some(first) = first.flatten() else {
         return Ok(ConversationTitle {

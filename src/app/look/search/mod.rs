@@ -618,7 +618,7 @@ pub fn title_of(store: &ReadStore, thread: Uuid) -> Result<Option<String>, Store
         GivenTitle::Text(title) => Ok(Some(title)),
         GivenTitle::Gone => Ok(None),
         GivenTitle::Nothing => {
-            let first = store.first_turn(thread)?;
+            let first = store.first_message(thread)?;
             let first = first
                 .map(|turn| store.exchange(turn))
                 .transpose()?

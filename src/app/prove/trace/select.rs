@@ -77,8 +77,8 @@ pub(super) fn select(
         TraceSelection::Thread(id) => {
             let thread = find::conversation::thread_or_conversation(store, id)?;
             let mut turns = Vec::new();
-            store.each_thread_turn(&mut |of, line| {
-                turns.extend((of == thread).then_some(line));
+            store.each_thread_turn(&mut |turn| {
+                turns.extend((turn.thread == thread).then_some(turn.line));
                 Ok(())
             })?;
             each(store, None, &mut found, |row| {

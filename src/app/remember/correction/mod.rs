@@ -21,7 +21,9 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::ledger::specialist::{GENERAL, Specialists};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::recorder::{
+    ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError, always,
+};
 use crate::store::{ReadStore, SessionRow, StoreError};
 
 use super::items::conflict::on;
@@ -477,6 +479,42 @@ pub async fn add(
             .left_of(checked.confidence, now.since(checked.observed_at)),
         removed: item.removed,
     })
+}
+
+/// Proposes corrections that somebody else than a person found, all in one step: they count once a
+/// person ratifies them. Gives their ids, and of those that are none or are in force already why.
+pub async fn propose(
+    opened: &OpenHome,
+    key: Hash32,
+    said: &[CorrectionInput],
+    source: &'static str,
+) -> Result<(Vec<String>, Vec<String>), OpenHomeError> {
+    let (mut waiting, mut refused) = (Vec::new(), Vec::new());
+    for one in said {
+        let place = CheckPlace::of(&opened.store, one.domain.as_ref())?;
+        let checked = CheckedCorrection::of(one, source, &place);
+        match checked {
+            Err(error) => refused.push(error.to_string()),
+            Ok(checked) => match checked.same_in_force(&opened.store, place.now)? {
+                Some(same) => refused.push(format!("{} says the same", short_name(&same))),
+                None => waiting.push(checked),
+            },
+        }
+    }
+    if waiting.is_empty() {
+        return Ok((Vec::new(), refused));
+    }
+    let (phase, now) = (opened.kernel.phase(), open::clock()?);
+    let (recorded, ()) = record_all_with_placeholders(opened, key, always, |numbers, session| {
+        let made = waiting.iter().map(|checked| {
+            let clean = checked.clean(numbers);
+            checked.artifact((&clean.0, &clean.1), session, (phase, now))
+        });
+        Ok((made.collect::<Result<_, _>>()?, ()))
+    })
+    .await?;
+    let ids = recorded.into_iter().map(|one| one.document.id);
+    Ok((ids.collect(), refused))
 }
 
 /// The item that a correction may take the place of, or why it can't.

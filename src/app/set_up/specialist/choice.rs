@@ -36,10 +36,17 @@ pub struct ChosenSpecialist {
     pub window: Option<u64>,
     /// What the question is of.
     pub shares: Vec<DomainShare>,
+    /// How that is known: [`BY_WORDS`], or [`BY_NAME`].
+    pub method: &'static str,
     /// What is expected of everybody that could have been asked, best first; the chosen one alone where
     /// it was named.
     pub bids: Vec<(String, Bid)>,
 }
+
+/// A question's domains are found by its words.
+pub const BY_WORDS: &str = "words/1";
+/// Somebody said which domain it is of.
+pub const BY_NAME: &str = "named";
 
 impl ChosenSpecialist {
     /// The likeliest domain of the question.
@@ -74,9 +81,6 @@ impl ChosenSpecialist {
             return format!("asked: {name} ({model})");
         };
         let of = |bid: &Bid| thousandths(bid.welfare / 1000);
-        let domains = self.shares.iter();
-        let domains = domains.map(|one| format!("{} {}", one.domain, thousandths(one.share)));
-        let domains: Vec<String> = domains.collect();
         let known = match (self.is_prior(), own.rated) {
             (true, _) => "nothing is rated yet".to_owned(),
             (false, 1) => "1 answer rated in all".to_owned(),
@@ -99,13 +103,21 @@ impl ChosenSpecialist {
         format!(
             "asked: {name}, {why}: {} of 1 ({}; {known}){}",
             of(own),
-            domains.join(", "),
+            self.domains_told(),
             others.concat()
         )
     }
+
+    /// `law.visa 0.667, code 0.333`: what the question is of.
+    pub fn domains_told(&self) -> String {
+        let domains = self.shares.iter();
+        let domains = domains.map(|one| format!("{} {}", one.domain, thousandths(one.share)));
+        domains.collect::<Vec<_>>().join(", ")
+    }
 }
 
-fn thousandths(value: u64) -> String {
+/// `0.650` of 650.
+pub fn thousandths(value: u64) -> String {
     format!("{}.{:03}", value / 1000, value % 1000)
 }
 
@@ -143,22 +155,44 @@ pub fn shares_of(
 pub fn choose(
     store: &ReadStore,
     wish: &SpecialistWish,
-    (question, domain): (&str, Option<&str>),
+    question: (&str, Option<&str>),
 ) -> Result<ChosenSpecialist, OpenHomeError> {
-    let all = on_record(store)?;
     let named = match wish {
-        SpecialistWish::Named(typed) => Some(find(&all, typed).map_err(OpenHomeError::Refused)?),
+        SpecialistWish::Named(typed) => Some(std::slice::from_ref(typed)),
         SpecialistWish::Best => None,
     };
-    let shares = shares_of(store, &all, (question, domain))?;
-    let asked: Vec<&Specialist> = match &named {
-        Some(one) => vec![one],
+    let best = ranked(store, named, question)?.into_iter().next();
+    best.ok_or_else(nobody)
+}
+
+/// That there is nobody to choose.
+pub fn nobody() -> OpenHomeError {
+    OpenHomeError::Refused(
+        "no specialist is on record that could be chosen: gently specialist add NAME --model MODEL"
+            .to_owned(),
+    )
+}
+
+/// All that could answer a question, of whom most is expected first; with names, those alone.
+pub fn ranked(
+    store: &ReadStore,
+    named: Option<&[String]>,
+    (question, domain): (&str, Option<&str>),
+) -> Result<Vec<ChosenSpecialist>, OpenHomeError> {
+    let all = on_record(store)?;
+    let asked: Vec<Specialist> = match named {
+        Some(names) => names
+            .iter()
+            .map(|typed| find(&all, typed).map_err(OpenHomeError::Refused))
+            .collect::<Result<_, _>>()?,
         None => all
             .specialists
             .values()
             .filter(|one| !one.is_retired && one.name.is_some())
+            .cloned()
             .collect(),
     };
+    let shares = shares_of(store, &all, (question, domain))?;
     let bidders = asked.iter().map(|one| -> Result<Bidder, StoreError> {
         let model = one.model.as_deref().unwrap_or_default();
         Ok(Bidder {
@@ -168,30 +202,28 @@ pub fn choose(
     });
     let bidders: Vec<Bidder> = bidders.collect::<Result<_, _>>()?;
     let bids = bids(&shares, &bidders);
-    let best = bids
-        .first()
-        .and_then(|bid| all.specialists.get(&bid.specialist));
-    let Some(best) = best else {
-        return Err(OpenHomeError::Refused(
-            "no specialist is on record that could be chosen: gently specialist add NAME --model MODEL".to_owned(),
-        ));
-    };
-    let Some(model) = best.model.clone() else {
-        let why = format!("{} is bound to no model any more", called(best));
-        return Err(OpenHomeError::Refused(why));
-    };
-    let name = |bid: &Bid| {
-        let one = all.specialists.get(&bid.specialist);
-        one.map(called).unwrap_or_default()
-    };
-    Ok(ChosenSpecialist {
-        id: best.id,
-        name: called(best),
-        alignment: alignment(&shares, &all.domain_names(best)),
-        model,
-        system: best.system.clone(),
-        window: best.window,
-        bids: bids.iter().map(|bid| (name(bid), bid.clone())).collect(),
-        shares,
-    })
+    let of = |bid: &Bid| asked.iter().find(|one| one.id == bid.specialist);
+    let name = |bid: &Bid| of(bid).map(called).unwrap_or_default();
+    let named_bids: Vec<(String, Bid)> = bids.iter().map(|bid| (name(bid), bid.clone())).collect();
+    let chosen = bids.iter().filter_map(of).map(|one| {
+        let model = one.model.clone().ok_or_else(|| {
+            let why = format!("{} is bound to no model any more", called(one));
+            OpenHomeError::Refused(why)
+        })?;
+        Ok(ChosenSpecialist {
+            id: one.id,
+            name: called(one),
+            alignment: alignment(&shares, &all.domain_names(one)),
+            model,
+            system: one.system.clone(),
+            window: one.window,
+            bids: named_bids.clone(),
+            method: match domain {
+                Some(_) => BY_NAME,
+                None => BY_WORDS,
+            },
+            shares: shares.clone(),
+        })
+    });
+    chosen.collect()
 }

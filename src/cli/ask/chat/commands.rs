@@ -76,6 +76,9 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Rate { is_good, why } => rate(chat, is_good, why.as_deref()).await?,
         ChatCommand::Specialist(None) => do_words(chat, &["specialist", "list"]).await,
         ChatCommand::Specialist(Some(name)) => choose_specialist(chat, &name).await?,
+        ChatCommand::Council(None) => do_words(chat, &["council", "show"]).await,
+        ChatCommand::Council(Some(names)) => choose_council(chat, &names)?,
+        ChatCommand::Accuracy(level) => choose_accuracy(chat, &level)?,
         ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
@@ -320,6 +323,28 @@ async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeEr
     Ok(())
 }
 
+/// Asks several specialists at once from here on, or one of them, and says so.
+fn choose_council(chat: &mut Chat, names: &str) -> Result<(), OpenHomeError> {
+    chat.choose_council(names)?;
+    say_who(chat);
+    Ok(())
+}
+
+/// Asks for answers that are so sure from here on, and says so.
+fn choose_accuracy(chat: &mut Chat, level: &str) -> Result<(), OpenHomeError> {
+    chat.choose_accuracy(level)?;
+    say_who(chat);
+    Ok(())
+}
+
+/// Says who answers from here on, where that is no one model.
+fn say_who(chat: &Chat) {
+    match chat.several() {
+        Some(who) => say(&format!("{} from here on", quiet(&who))),
+        None => say("one model answers from here on"),
+    }
+}
+
 /// Puts a correction on record, about the question of this conversation that was asked last.
 async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
     let said = match CorrectionText::of(text) {
@@ -413,6 +438,10 @@ pub async fn say_place(chat: &Chat, new: &str) {
         place::described(&opened.store, thread).ok()
     });
     let place = place.unwrap_or_else(|| new.to_owned());
+    if let Some(who) = chat.several() {
+        say(&format!("{place} · {}", quiet(&who)));
+        return;
+    }
     let who = match chat.answering().await {
         Ok(answering) => {
             let missing = answering.without.iter().chain(&answering.notices);

@@ -1,5 +1,6 @@
 //! The open home, where the chat stands, and one question.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -8,6 +9,7 @@ use uuid::Uuid;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
+use crate::app::ask::council::CouncilWish;
 use crate::app::ask::model_choice::{AUTO, CallOptions, choose, without_provider};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::{
@@ -21,8 +23,10 @@ use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
 use crate::config::Config;
+use crate::record::ledger::council::AccuracyLevel;
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::specialist::Specialist;
+use crate::record::unseen::spelled_on_a_line;
 
 use super::ChatArgs;
 use super::place;
@@ -55,6 +59,10 @@ pub struct ChatSettings {
     pub model: Option<String>,
     /// Id of the specialist that is asked in its place.
     pub specialist: Option<String>,
+    /// Ids of specialists that are asked at once in its place.
+    pub council: Option<Vec<String>>,
+    /// How sure answers are to be.
+    pub accuracy: Option<AccuracyLevel>,
     /// What is declared as context.
     pub context: ContextRequest,
     /// Files that go with the next question.
@@ -196,7 +204,7 @@ impl Chat {
         let (call, config) = (CallOptions::default(), &opened.config);
         let choice = choose(Some(model), &call, config, &database).await?;
         let is_auto = model == AUTO;
-        self.settings.specialist = None;
+        self.ask_one();
         self.settings.model = Some(if is_auto { model.to_owned() } else { choice.id });
         Ok(choice.why.filter(|_| !is_auto))
     }
@@ -208,8 +216,84 @@ impl Chat {
             NO_SPECIALIST => None,
             _ => Some(self.specialist(name)?),
         };
+        self.ask_one();
         self.settings.specialist = found.as_ref().map(|found| found.id.to_string());
         Ok(found)
+    }
+
+    /// Asks one model from here on, and no specialist of any name.
+    fn ask_one(&mut self) {
+        self.settings.specialist = None;
+        self.settings.council = None;
+        self.settings.accuracy = None;
+    }
+
+    /// Asks these specialists at once from here on, between commas; one where it is `none`.
+    pub fn choose_council(&mut self, names: &str) -> Result<(), OpenHomeError> {
+        if names == NO_SPECIALIST {
+            self.settings.council = None;
+            return Ok(());
+        }
+        let names = names
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        let found = names.map(|name| self.specialist(name));
+        let found: Vec<Specialist> = found.collect::<Result<_, _>>()?;
+        let ids: BTreeSet<_> = found.iter().map(|one| one.id).collect();
+        if ids.len() < found.len() || ids.len() < 2 {
+            return Err(OpenHomeError::Refused(
+                "a council has two members or more, each named once: /council swe,law".to_owned(),
+            ));
+        }
+        if self.settings.accuracy == Some(AccuracyLevel::Fast) {
+            self.settings.accuracy = None;
+        }
+        self.settings.specialist = None;
+        self.settings.council = Some(found.iter().map(|one| one.id.to_string()).collect());
+        Ok(())
+    }
+
+    /// Has answers be so sure from here on; as before where it is `none`.
+    pub fn choose_accuracy(&mut self, level: &str) -> Result<(), OpenHomeError> {
+        if level == NO_SPECIALIST {
+            self.settings.accuracy = None;
+            return Ok(());
+        }
+        let level: AccuracyLevel = level.parse().map_err(|_| {
+            OpenHomeError::Refused(format!(
+                "'{}' is no accuracy: fast, balanced, high, maximum, or none",
+                spelled_on_a_line(level)
+            ))
+        })?;
+        if level == AccuracyLevel::Fast {
+            self.settings.council = None;
+        }
+        self.settings.specialist = None;
+        self.settings.accuracy = Some(level);
+        Ok(())
+    }
+
+    /// The council that is asked, if one is.
+    fn council(&self) -> Option<CouncilWish> {
+        CouncilWish::of(self.settings.council.clone(), self.settings.accuracy)
+    }
+
+    /// Who answers, where it is not one model that somebody named; in words that begin a sentence.
+    pub fn several(&self) -> Option<String> {
+        let level = self.settings.accuracy.map(AccuracyLevel::name);
+        match (&self.settings.council, level) {
+            (None, None) => None,
+            (None, Some(level)) => Some(format!("specialists answer with accuracy {level}")),
+            (Some(ids), level) => {
+                let names = ids
+                    .iter()
+                    .map(|id| self.specialist(id).map(|one| called(&one)));
+                let names: Vec<String> = names.filter_map(Result::ok).collect();
+                let level = level.map_or_else(String::new, |level| format!(", accuracy {level}"));
+                Some(format!("{} answer together{level}", names.join(", ")))
+            }
+        }
     }
 
     fn specialist(&self, name: &str) -> Result<Specialist, OpenHomeError> {
@@ -293,7 +377,7 @@ impl Chat {
 
     /// Asks in the conversation; all of it is said.
     pub async fn ask(&mut self, text: &str) -> ChatTurn {
-        let request = self.request(text);
+        let (request, council) = (self.request(text), self.council());
         if !self.path.exists()
             && let Some(why) = beyond_without_a_home(&request, &self.path).await
         {
@@ -320,7 +404,11 @@ impl Chat {
             names_place: false,
             told: &told,
         };
-        let report = match door.ask(&home.opened, &request, None).await {
+        let asked = match &council {
+            Some(council) => door.council(&home.opened, (&request, council), None).await,
+            None => door.ask(&home.opened, &request, None).await,
+        };
+        let report = match asked {
             Ok(report) => report,
             Err(error) => {
                 let code = stopped(&error, self.json);
@@ -363,7 +451,11 @@ impl Chat {
                 ..ThreadRequest::default()
             },
             door: QuestionDoor::Chat,
-            specialist: self.settings.specialist.clone().map(SpecialistWish::Named),
+            specialist: match (&self.settings.specialist, self.settings.accuracy) {
+                (Some(id), _) => Some(SpecialistWish::Named(id.clone())),
+                (None, Some(AccuracyLevel::Fast)) => Some(SpecialistWish::Best),
+                (None, _) => None,
+            },
             ..AskRequest::default()
         }
     }

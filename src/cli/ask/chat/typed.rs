@@ -75,6 +75,11 @@ pub enum ChatCommand {
     },
     /// Ask this specialist from here on; none for models by their own names.
     Specialist(Option<String>),
+    /// Ask these specialists at once from here on; none for one of them. Without names the newest
+    /// council is shown.
+    Council(Option<String>),
+    /// How sure answers are to be from here on; none for as before.
+    Accuracy(String),
     /// Put a note on record.
     Note(String),
     /// List what was wrong with answers.
@@ -173,7 +178,7 @@ const fn help(name: &'static str, takes: &'static str, does: &'static str) -> Co
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [CommandHelp; 24] = [
+pub const COMMANDS: [CommandHelp; 26] = [
     help("help", "", "this list"),
     help("new", "[TITLE]", "begin another conversation"),
     help("open", "[CONVERSATION]", "go on in another one; list them"),
@@ -211,6 +216,16 @@ pub const COMMANDS: [CommandHelp; 24] = [
         "specialist",
         "[NAME]",
         "ask this one from here on; none; list them",
+    ),
+    help(
+        "council",
+        "[A,B]",
+        "ask these at once from here on; none; show the last one",
+    ),
+    help(
+        "accuracy",
+        "LEVEL",
+        "fast, balanced, high or maximum from here on; none",
     ),
     help("good", "[WHY]", "the last answer was good"),
     help("bad", "[WHY]", "the last answer was bad"),
@@ -341,6 +356,8 @@ impl ChatCommand {
                 why: text(),
             }),
             "specialist" => Ok(ChatCommand::Specialist(text())),
+            "council" => Ok(ChatCommand::Council(text())),
+            "accuracy" => needed().map(ChatCommand::Accuracy),
             "correct" => needed().map(ChatCommand::Correct),
             "fact" => needed().map(ChatCommand::Fact),
             "note" => needed().map(ChatCommand::Note),

@@ -1,0 +1,161 @@
+//! `gently council`: what several specialists answered, and which answer was chosen.
+
+use clap::Subcommand;
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::council::{MOST_COUNCILS, RecordedCouncil, RecordedMember, list, one};
+use crate::app::set_up::specialist::choice::thousandths;
+use crate::govern::council::confidence_label;
+use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
+use crate::record::ledger::reply::readable;
+use crate::record::ledger::short_name::short_name;
+use crate::view::look::council::CouncilView;
+
+use super::zone_line;
+use crate::cli::screen::quiet;
+use crate::cli::{present, present_report, say};
+
+/// Subcommands of `gently council`.
+#[derive(Debug, Subcommand)]
+pub enum CouncilCommand {
+    /// Show all answers of one, what reviews say of them, and which was chosen
+    Show {
+        /// Its id as in council-1; the newest one without it
+        id: Option<String>,
+    },
+    /// List councils
+    List,
+}
+
+/// Runs the command.
+pub fn run(command: &CouncilCommand, json: bool) -> Result<u8, OpenHomeError> {
+    match command {
+        CouncilCommand::Show { id } => print_one(id.as_deref(), json),
+        CouncilCommand::List => print_list(json),
+    }
+}
+
+/// Prints the council of an id, or the newest one.
+pub fn print_one(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
+    let council = one(&open::existing_home()?, id)?;
+    Ok(present_report(
+        json,
+        || CouncilView::of(&council),
+        || text(&council),
+    ))
+}
+
+fn print_list(json: bool) -> Result<u8, OpenHomeError> {
+    let (councils, has_more) = list(&open::existing_home()?)?;
+    if has_more {
+        say(&format!(
+            "older ones than the newest {MOST_COUNCILS} are not listed"
+        ));
+    }
+    let lines = || {
+        if councils.is_empty() {
+            say("no council is on record");
+            return String::new();
+        }
+        let lines = councils.iter().map(|one| line(one) + "\n");
+        format!("{}{}", zone_line(), lines.collect::<String>())
+    };
+    let views = || councils.iter().map(CouncilView::of).collect::<Vec<_>>();
+    Ok(present(json, views, lines))
+}
+
+/// `council-1  2026-11-26 21:00  high  lawyer of 3  2 of 2 agree (High)`
+fn line(council: &RecordedCouncil) -> String {
+    let time = council.recorded_at.as_deref().unwrap_or_default();
+    let time = time.get(..16).unwrap_or(time).replace('T', " ");
+    let of = council.members.len();
+    let won = council.winner().map_or_else(String::new, |winner| {
+        format!("{} of {of}  {}", quiet(&winner.name), votes(winner))
+    });
+    format!(
+        "{}  {time}  {}  {won}",
+        short_name(&council.id),
+        quiet(&council.accuracy)
+    )
+}
+
+/// `2 of 3 agree (Medium)`
+fn votes(member: &RecordedMember) -> String {
+    match member.of.confidence {
+        None => "no votes".to_owned(),
+        Some(confidence) => format!(
+            "{} of {} agree ({})",
+            member.votes.agree,
+            member.votes.all,
+            confidence_label(confidence)
+        ),
+    }
+}
+
+/// All of a council, as people read it.
+fn text(council: &RecordedCouncil) -> String {
+    let domains = council.domains.iter();
+    let domains = domains.map(|one| format!("{} {}", quiet(&one.domain), thousandths(one.share)));
+    let domains: Vec<String> = domains.collect();
+    let known = match council.basis.as_str() {
+        "prior" => "nothing was rated yet",
+        _ => "by ratings",
+    };
+    let mut text = format!(
+        "{}\nthe question is of {} ({known})\n",
+        line(council),
+        domains.join(", ")
+    );
+    text.push_str(&match &council.question {
+        Some(question) => format!("\n{}\n", readable(question).trim_end()),
+        None => "\n(the question is not here any more)\n".to_owned(),
+    });
+    for member in &council.members {
+        text.push_str(&member_text(council, member));
+    }
+    text
+}
+
+fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
+    let of = &member.of;
+    let model = member.model.as_deref().map(quiet).unwrap_or_default();
+    let mut text = format!(
+        "\n── {}, {} ({model}, {})\nW {}, utility {}, payment {}; {}\n",
+        quiet(&member.name),
+        of.place.name(),
+        member.id,
+        thousandths(of.welfare / 1000),
+        thousandths(of.utility),
+        thousandths(of.payment / 1000),
+        votes(member)
+    );
+    let said = match (&member.answer, of.place) {
+        (Some(answer), _) => readable(answer).trim_end().to_owned(),
+        (None, CouncilPlace::Won | CouncilPlace::Lost) => {
+            "(the answer is not here any more)".to_owned()
+        }
+        (None, CouncilPlace::Withheld) => "(the kernel keeps the answer back)".to_owned(),
+        (None, CouncilPlace::Failed | CouncilPlace::Denied) => "(there is no answer)".to_owned(),
+    };
+    text.push_str(&said);
+    text.push('\n');
+    for review in council
+        .reviews
+        .iter()
+        .filter(|one| one.of.of == of.exchange)
+    {
+        let says = match review.of.verdict {
+            Some(ReviewVerdict::Agree) => "agrees",
+            Some(ReviewVerdict::Disagree) => "disagrees",
+            None => "gave no vote",
+        };
+        let why = review.why.as_deref().map(|why| format!(": {}", quiet(why)));
+        let why = why.unwrap_or_default();
+        text.push_str(&format!(
+            "  {} {says} ({}){why}\n",
+            quiet(&review.by),
+            review.id
+        ));
+    }
+    text
+}
