@@ -201,6 +201,8 @@ pub enum IdKind {
     Promotion,
     /// What a person said of an answer.
     Rating,
+    /// A conversation, summed up.
+    Handoff,
 }
 
 /// What there is to say of a kind of ids.
@@ -229,7 +231,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 19] = {
+const ID_KINDS: [IdKindRow; 20] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -296,6 +298,12 @@ const ID_KINDS: [IdKindRow; 19] = {
             "rating",
             "the record of what was said of an answer",
             SHOW,
+        ),
+        id_kind(
+            Handoff,
+            "handoff",
+            "a conversation, summed up",
+            "gently handoff show",
         ),
     ]
 };

@@ -65,6 +65,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "fact",
             "correction",
             "rate",
+            "handoff",
             "note",
             "decision",
             "intent",

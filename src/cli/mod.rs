@@ -31,7 +31,7 @@ use help::{completions, man};
 use keep::{backup, disk_sync, doctor, erase, rebuild};
 use look::{action, conversation, drift, log, search, session, show, sight, stats, thread};
 use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
-use remember::{conflict, context, correction, items, project, rate};
+use remember::{conflict, context, correction, handoff, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};
 use set_up::{config, hook, init, kernel, key, model, sanitize, specialist};
 
@@ -149,6 +149,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Decision(command) => items::decision(command, json).await,
         Command::Intent(command) => items::intent(command, json).await,
         Command::Rate(args) => rate::run(&args, json).await,
+        Command::Handoff(command) => handoff::run(command, json).await,
         Command::Domain(command) => specialist::domain(command, json).await,
         Command::Specialist(command) => specialist::specialist(command, json).await,
         Command::Conflict(command) => conflict::run(command, json).await,

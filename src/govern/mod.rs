@@ -6,6 +6,7 @@ pub mod choice;
 mod clauses;
 pub mod drift;
 mod forms;
+pub mod handoff;
 pub mod kernel;
 mod kernel_check;
 pub mod kernel_diff;

@@ -180,6 +180,7 @@ impl WriteStore {
         }
         self.follow_artifact(artifact, content.as_ref())?;
         self.follow_rating(artifact)?;
+        self.follow_handoff(artifact)?;
         self.follow_settings(artifact)?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());
@@ -239,6 +240,7 @@ impl WriteStore {
         if let Some(erased) = self.artifact_of_line(line)? {
             self.follow_erasure(&erased)?;
             self.follow_erased_rating(line)?;
+            self.follow_erased_handoff(line)?;
         }
         self.must_scrub()
     }

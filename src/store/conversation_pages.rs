@@ -10,20 +10,22 @@ use super::access::ReadStore;
 use super::table::values;
 use super::{ConversationRow, StoreError};
 
-/// Questions and answers of a thread (`?1`): a decision is no message.
-const MESSAGES: &str = "FROM thread_event WHERE thread_id = ?1 AND kind IN ('INTENT', 'EXECUTION')";
+/// Questions and answers of a thread (`?1`): neither a decision nor a handoff is a message.
+const MESSAGES: &str = "FROM thread_event v WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION')
+    AND EXISTS (SELECT 1 FROM llm_exchange e CROSS JOIN thread_turn h ON h.line = e.prompt_line
+                 WHERE e.exchange_id = v.turn_id AND h.intent_type = 'chat.message')";
 
 /// Whether there are messages in lines before `?2`, and behind `?3`.
 fn around() -> String {
     format!(
-        "SELECT EXISTS (SELECT 1 {MESSAGES} AND line < ?2), EXISTS (SELECT 1 {MESSAGES} AND line > ?3)"
+        "SELECT EXISTS (SELECT 1 {MESSAGES} AND v.line < ?2), EXISTS (SELECT 1 {MESSAGES} AND v.line > ?3)"
     )
 }
 
 /// The time of the message in line `?2`; by a range of one line, as the planner takes the key of the
 /// thread for an equality, and would walk all of it.
 fn time() -> String {
-    format!("SELECT created_at {MESSAGES} AND line BETWEEN ?2 AND ?2 ORDER BY line LIMIT 1")
+    format!("SELECT v.created_at {MESSAGES} AND v.line BETWEEN ?2 AND ?2 ORDER BY v.line LIMIT 1")
 }
 
 /// The conversations that nobody gave a title, the one asked in last first.

@@ -129,18 +129,22 @@ fn messages(after: bool) -> String {
            CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id
            CROSS JOIN thread_turn h ON h.line = e.prompt_line AND h.thread_id = v.thread_id AND h.turn_id = v.turn_id
           WHERE v.thread_id = ?1 AND v.line {side} ?2 AND v.kind IN ('INTENT', 'EXECUTION')
-            AND v.event_id = iif(v.kind = 'INTENT', e.turn_user_id, e.turn_aurora_id)
+            AND v.event_id = iif(v.kind = 'INTENT', e.turn_user_id, e.turn_aurora_id) AND h.intent_type = 'chat.message'
           ORDER BY v.line {order} LIMIT ?3"
     )
 }
 
-/// The exchanges of a thread, counted.
-const TURNS: &str = "SELECT count(*), min(line), max(line) FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'";
+/// The exchanges of a thread (`?1`) that are messages, counted.
+const TURNS: &str = "SELECT count(*), min(v.line), max(v.line) FROM thread_event v
+      CROSS JOIN thread_turn h ON h.line = v.line AND h.intent_type = 'chat.message'
+      WHERE v.thread_id = ?1 AND v.kind = 'INTENT'";
 
 /// The models of the newest exchanges (`?2`) of a thread, and whether they answered: the one that did
 /// last first, those that never did at the end.
 const MODELS: &str = "SELECT e.model, ifnull(max(e.outcome = 'answered'), 0) FROM
-      (SELECT turn_id, line FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' ORDER BY line DESC LIMIT ?2) v
+      (SELECT n.turn_id, n.line FROM thread_event n
+        CROSS JOIN thread_turn h ON h.line = n.line AND h.intent_type = 'chat.message'
+        WHERE n.thread_id = ?1 AND n.kind = 'INTENT' ORDER BY n.line DESC LIMIT ?2) v
       CROSS JOIN llm_exchange e ON e.exchange_id = v.turn_id GROUP BY e.model
       ORDER BY max(iif(e.outcome = 'answered', v.line, -1)) DESC, max(v.line) DESC";
 

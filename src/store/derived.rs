@@ -6,6 +6,7 @@
 //! | `continuity_item`, `project` | artifacts |
 //! | `conversation` | turns of threads, and artifacts |
 //! | `rating` | artifacts: the newest of each exchange and auth key |
+//! | `handoff` | artifacts |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
 //! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
@@ -17,6 +18,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
+use crate::record::ledger::handoff::{Handoff, Handoffs};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 use crate::record::ledger::specialist::{Rating, Ratings};
@@ -40,6 +42,8 @@ pub struct DerivedFaults {
     pub projects: u64,
     /// The same of ratings.
     pub ratings: u64,
+    /// The same of handoffs.
+    pub handoffs: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -57,7 +61,13 @@ impl DerivedFaults {
 
     /// How many rows of tables it is.
     pub fn rows(&self) -> u64 {
-        self.items + self.conversations + self.projects + self.ratings + self.erased + self.settings
+        self.items
+            + self.conversations
+            + self.projects
+            + self.ratings
+            + self.handoffs
+            + self.erased
+            + self.settings
     }
 }
 
@@ -109,6 +119,7 @@ struct DerivedRows {
     conversations: DerivedTable<Uuid, ConversationRow>,
     projects: DerivedTable<String, ProjectRow>,
     ratings: DerivedTable<u64, Rating>,
+    handoffs: DerivedTable<u64, Handoff>,
     /// What tombstones name, each with the line of the tombstone.
     erased: BTreeSet<(String, u64)>,
     noted_erased: BTreeSet<(String, u64)>,
@@ -162,6 +173,7 @@ impl DerivedRows {
     fn of(store: &ReadStore) -> Result<DerivedRows, StoreError> {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let (mut erased, mut ratings) = (BTreeSet::new(), Ratings::default());
+        let mut handoffs = Handoffs::default();
         let artifacts = store.artifacts(ArtifactFilter::All)?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
@@ -175,6 +187,7 @@ impl DerivedRows {
             items.take(line, kind, id, document, artifact.commitment);
             said.take(line, kind, id, document);
             ratings.take(line, kind, document);
+            handoffs.take(line, kind, id, document);
             let content = item::content(document).filter(|_| kind == TOMBSTONE);
             let ids = content
                 .as_ref()
@@ -182,7 +195,7 @@ impl DerivedRows {
             let ids = ids.into_iter().flatten().filter_map(|id| id.as_str());
             erased.extend(ids.map(|id| (id.to_owned(), line)));
         }
-        store.each_thread_turn(&mut |thread, line| {
+        store.each_message_turn(&mut |thread, line| {
             said.ask(thread, line);
             Ok(())
         })?;
@@ -214,6 +227,10 @@ impl DerivedRows {
             ratings: DerivedTable {
                 given: ratings.into_map(),
                 found: readable(store.ratings_by_line())?,
+            },
+            handoffs: DerivedTable {
+                given: handoffs.into_map(),
+                found: readable(store.handoffs_by_line())?,
             },
             erased,
             noted_erased,
@@ -255,6 +272,15 @@ impl ReadStore {
         Ok(rows)
     }
 
+    fn handoffs_by_line(&self) -> Result<BTreeMap<u64, Handoff>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_handoff(&mut |handoff| {
+            rows.insert(handoff.line, handoff);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     fn noted_settings(&self) -> Result<NotedSettings, StoreError> {
         let newest = self.newest_artifact(CONFIG_RELOAD)?;
         let state = readable(self.setting_state())?;
@@ -282,6 +308,7 @@ impl ReadStore {
             conversations: rows.conversations.faults(),
             projects: rows.projects.faults(),
             ratings: rows.ratings.faults(),
+            handoffs: rows.handoffs.faults(),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -296,6 +323,7 @@ impl WriteStore {
         rows.conversations.mend(self, "thread_id")?;
         rows.projects.mend(self, "id")?;
         rows.ratings.mend(self, "line")?;
+        rows.handoffs.mend(self, "line")?;
         for (id, line) in rows.noted_erased.difference(&rows.erased) {
             let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
             self.change(AGAIN, sql, values![id.as_str(), *line])?;

@@ -132,7 +132,12 @@ impl ReadStore {
 
     /// The exchange whose prompt was recorded last.
     pub fn newest_exchange(&self) -> Result<Option<ExchangeRow>, StoreError> {
-        self.row("ORDER BY prompt_line DESC LIMIT 1", values![])
+        self.row(
+            "WHERE NOT EXISTS (SELECT 1 FROM thread_turn h
+                                WHERE h.line = llm_exchange.prompt_line AND h.intent_type <> 'chat.message')
+             ORDER BY prompt_line DESC LIMIT 1",
+            values![],
+        )
     }
 
     /// The exchange with an answer whose prompt was recorded last.

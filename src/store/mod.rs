@@ -27,6 +27,7 @@ mod ledger;
 mod open;
 mod orphans;
 mod questions;
+mod handoffs;
 mod ratings;
 mod recall;
 mod rows;
@@ -46,6 +47,7 @@ pub use artifacts::ArtifactFilter;
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
+pub use handoffs::SaidCount;
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
@@ -263,6 +265,7 @@ mod tests {
             declared::<AssertionRow>,
             declared::<MeasureRow>,
             declared::<crate::record::ledger::specialist::Rating>,
+            declared::<crate::record::ledger::handoff::Handoff>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

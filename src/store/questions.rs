@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::access::ReadStore;
 use super::table::values;
+use super::threads::IS_MESSAGE;
 
 /// A longer text is that of a file behind a question, and is not read for this.
 const MOST_BYTES: u32 = 64 * 1024;
@@ -13,28 +14,32 @@ impl ReadStore {
     /// The texts of the newest questions of a thread, newest first; without those that are erased,
     /// were not kept, or are long.
     pub fn newest_questions_of(&self, thread: Uuid, most: u32) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT t.content FROM thread_event v JOIN chat_turn t ON t.turn_id = v.event_id
-                    WHERE v.thread_id = ?1 AND v.kind = 'INTENT' AND octet_length(t.content) <= ?3
-                    ORDER BY v.event_index DESC LIMIT ?2";
+        let sql = format!(
+            "SELECT t.content FROM thread_event v JOIN chat_turn t ON t.turn_id = v.event_id
+              WHERE v.thread_id = ?1 AND v.kind = 'INTENT' AND octet_length(t.content) <= ?3 AND {IS_MESSAGE}
+              ORDER BY v.event_index DESC LIMIT ?2"
+        );
         self.list(
             "read a thread's questions",
-            sql,
+            &sql,
             values![thread, most, MOST_BYTES],
         )
     }
 
     /// The same of all threads.
     pub fn newest_questions(&self, most: u32) -> Result<Vec<String>, StoreError> {
-        let sql =
-            "SELECT content FROM chat_turn WHERE speaker = 'user' AND octet_length(content) <= ?2
-                    ORDER BY n DESC LIMIT ?1";
+        let sql = "SELECT t.content FROM chat_turn t WHERE t.speaker = 'user' AND octet_length(t.content) <= ?2
+                      AND NOT EXISTS (SELECT 1 FROM thread_turn h WHERE h.line = t.line AND h.intent_type <> 'chat.message')
+                    ORDER BY t.n DESC LIMIT ?1";
         self.list("read questions", sql, values![most, MOST_BYTES])
     }
 
     /// The newest turns of a thread, newest first.
     pub fn newest_turns(&self, thread: Uuid, most: u32) -> Result<Vec<Uuid>, StoreError> {
-        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
-                    ORDER BY event_index DESC LIMIT ?2";
-        self.list("read a thread's newest turns", sql, values![thread, most])
+        let sql = format!(
+            "SELECT v.turn_id FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT' AND {IS_MESSAGE}
+              ORDER BY v.event_index DESC LIMIT ?2"
+        );
+        self.list("read a thread's newest turns", &sql, values![thread, most])
     }
 }

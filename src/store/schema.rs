@@ -8,12 +8,13 @@ use crate::record::unseen::spelled_on_a_line;
 
 /// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
 /// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
-const NO_EVIDENCE: [&str; 18] = [
+const NO_EVIDENCE: [&str; 19] = [
     "auth_failure",
     "block",
     "calendar_state",
     "continuity_item",
     "conversation",
+    "handoff",
     "home_file",
     "placeholder",
     "placeholder_key",

@@ -28,13 +28,17 @@ pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON 
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
-/// The newest turn of a session in a thread without a number of its own, or with a title: along the
+/// Whether the INTENT `v` is that of a message: no handoff is one.
+pub(super) const IS_MESSAGE: &str = "EXISTS (SELECT 1 FROM thread_turn i WHERE i.line = v.line AND i.intent_type = 'chat.message')";
+
+/// The newest message of a session in a thread without a number of its own, or with a title: along the
 /// session's exchanges from the newest, so that it does not grow with the session.
 const IN_CONVERSATION: &str = "SELECT t.line, t.thread_id FROM llm_exchange e
       CROSS JOIN thread_turn t ON t.line = e.prompt_line
       CROSS JOIN thread h ON h.thread_id = t.thread_id
       CROSS JOIN conversation c ON c.thread_id = t.thread_id
-      WHERE e.session_id = ?1 AND (h.number = 0 OR c.title_line IS NOT NULL) ORDER BY e.seq DESC LIMIT 1";
+      WHERE e.session_id = ?1 AND t.intent_type = 'chat.message'
+        AND (h.number = 0 OR c.title_line IS NOT NULL) ORDER BY e.seq DESC LIMIT 1";
 
 /// The thread that was begun last in a session, if it has a title and nobody has asked in it.
 const BEGUN: &str = "SELECT c.last_line, c.thread_id
@@ -107,6 +111,16 @@ impl ReadStore {
         self.each("read turns of threads", sql, values![], each)
     }
 
+    /// The same for exchanges that are messages, and no handoffs.
+    pub fn each_message_turn(
+        &self,
+        each: &mut dyn FnMut(Uuid, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT thread_id, line FROM thread_turn WHERE intent_type = 'chat.message' ORDER BY line";
+        let each: &mut dyn FnMut((Uuid, u64)) -> _ = &mut |(thread, line)| each(thread, line);
+        self.each("read messages of threads", sql, values![], each)
+    }
+
     /// The first turn of a thread.
     pub fn first_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
         let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
@@ -114,11 +128,13 @@ impl ReadStore {
         self.one("read a thread's first turn", sql, values![thread])
     }
 
-    /// The newest turn of a thread.
+    /// The newest turn of a thread that is a message.
     pub fn newest_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
-        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
-                   ORDER BY event_index DESC LIMIT 1";
-        self.one("read a thread's newest turn", sql, values![thread])
+        let sql = format!(
+            "SELECT v.turn_id FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT' AND {IS_MESSAGE}
+              ORDER BY v.event_index DESC LIMIT 1"
+        );
+        self.one("read a thread's newest turn", &sql, values![thread])
     }
 
     /// Up to `most` threads in which something was asked in a session, each once, in the order of

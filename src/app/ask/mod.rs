@@ -16,8 +16,9 @@ use uuid::Uuid;
 use crate::anchor::agree::BlockLack;
 use crate::app::sentence::FieldSentence;
 pub use crate::ask::TurnControl;
+use crate::ask::conversation::stands_beside;
 use crate::ask::recall::DeclaredContext;
-use crate::ask::refer::ThreadPosition;
+use crate::ask::refer::{ParentTurn, ThreadPosition};
 use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
@@ -29,6 +30,7 @@ use crate::govern::policy::Topics;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
 use crate::models::{Model, ModelFault};
+use crate::record::context::turn::TurnIntent;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
@@ -50,6 +52,7 @@ use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::redacted::clean;
 use super::remember::correction::{self, CorrectionInput};
+use super::remember::handoff::{self, pressure::DueHandoff};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 pub use super::set_up::specialist::choice::SpecialistWish;
@@ -160,6 +163,8 @@ pub struct AskResult {
     pub instead: Option<String>,
     /// The specialist that it went to, and why.
     pub specialist: Option<ChosenSpecialist>,
+    /// Why its conversation is to be summed up, if it is.
+    pub due: Option<DueHandoff>,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -177,7 +182,8 @@ pub async fn prepare<'a>(
         key: Some(key),
         project: project::id_in_use(store, &opened.config)?,
     };
-    let position = request.thread.standing(store, &scope)?;
+    let mut position = request.thread.standing(store, &scope)?;
+    position.intent = request.door.intent();
     let specialist = request.specialist.as_ref();
     let specialist = specialist
         .map(|wish| choose_specialist(store, wish, (&request.text, request.domain.as_deref())))
@@ -241,6 +247,19 @@ pub async fn prepare<'a>(
         (None, false) => going_on(opened, key, model.id())?,
     };
     put_right(opened, &request.text, before, notice).await?;
+    let mut declared = context.declared(&opened.config, opened.context.rules(), store)?;
+    let goes_on = before.filter(|_| {
+        let is_message = position.intent == TurnIntent::ChatMessage;
+        is_message && context.refs.is_empty() && position.parent == ParentTurn::Newest
+    });
+    if let Some(thread) = goes_on
+        && let Some(instead) = handoff::declare::in_place_of_last(store, thread, &declared)?
+    {
+        notice(&instead.sentence);
+        declared = instead.declared;
+        // What is declared is of this conversation.
+        position.thread = Some(thread);
+    }
     Ok(AskSetup {
         opened,
         asked,
@@ -252,7 +271,7 @@ pub async fn prepare<'a>(
         door: request.door,
         specialist,
         are_refs_typed: !context.refs.is_empty(),
-        declared: context.declared(&opened.config, opened.context.rules(), store)?,
+        declared,
         position,
         anew,
         project,
@@ -596,6 +615,21 @@ impl AskSetup<'_> {
             }
             _ => None,
         };
+        let due = match self.position.intent {
+            // What can't be looked up keeps nobody from the answer.
+            TurnIntent::ChatMessage if self.opened.keeps_text() => {
+                let asked = handoff::pressure::AskedOne {
+                    specialist: self.specialist.as_ref().map(|chosen| chosen.id),
+                    model: self.model.id(),
+                };
+                let (store, window) = (&self.opened.store, self.model.window());
+                handoff::pressure::due_after(store, &turn, asked, (window, self.opened.config.handoff.auto))
+                    .ok()
+                    .flatten()
+                    .filter(|_| !stands_beside(self.model.id()))
+            }
+            _ => None,
+        };
         Ok(AskResult {
             removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             files: self.asked.files,
@@ -603,6 +637,7 @@ impl AskSetup<'_> {
             specialist: self.specialist,
             are_refs_typed: self.are_refs_typed,
             instead,
+            due,
             ..AskResult::of(self.opened, &self.model, turn)
         })
     }
@@ -679,6 +714,7 @@ impl AskResult {
             removed: Vec::new(),
             instead: None,
             specialist: None,
+            due: None,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::conversation::ConversationRows;
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::handoff::Handoffs;
 use crate::record::ledger::item::Items;
 use crate::record::ledger::specialist::Ratings;
 use crate::record::log::entry::Event;
@@ -41,12 +42,13 @@ impl RowCheck<'_> {
         self.check_auth_keys(&rows)?;
         self.check_settings(&rows)?;
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
-        let mut ratings = Ratings::default();
+        let (mut ratings, mut handoffs) = (Ratings::default(), Handoffs::default());
         for row in rows {
             let is_gone = self.tombstones.erased.has(&row.id, row.line);
             let document = row.document.as_deref().filter(|_| !is_gone);
             said.take(row.line, &row.kind, &row.id, document);
             ratings.take(row.line, &row.kind, document);
+            handoffs.take(row.line, &row.kind, &row.id, document);
             items.take(row.line, &row.kind, &row.id, document, row.commitment);
             self.counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
@@ -98,6 +100,7 @@ impl RowCheck<'_> {
         }
         self.check_items(items.into_map())?;
         self.check_ratings(ratings)?;
+        self.check_handoffs(handoffs)?;
         self.check_conversations(said)
     }
 

@@ -12,7 +12,7 @@ impl RowCheck<'_> {
     /// Every row of a conversation and of a project is what turns and artifacts give; `said` has
     /// taken all artifacts.
     pub fn check_conversations(&mut self, mut said: ConversationRows) -> Result<(), VerifyError> {
-        let turns = self.store.each_thread_turn(&mut |thread, line| {
+        let turns = self.store.each_message_turn(&mut |thread, line| {
             said.ask(thread, line);
             Ok(())
         });

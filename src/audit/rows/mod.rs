@@ -13,6 +13,7 @@ pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
 mod left;
 mod orphans;
+mod handoffs;
 mod ratings;
 pub(crate) mod settings;
 pub(crate) mod stored_lines;

@@ -21,6 +21,7 @@ use crate::os::shell_word;
 use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
+use super::remember::handoff;
 use super::screen::quiet;
 use super::set_up::init;
 use super::{Notices, could_not, program, say};
@@ -149,6 +150,9 @@ async fn answer(
     (place, is_touched): (Option<ReceiptFile>, bool),
 ) -> Result<u8, OpenHomeError> {
     let report = door.ask(opened, request, place).await?;
+    if let Some(asked) = &report.asked {
+        handoff::run_after(opened, asked, door.told).await;
+    }
     settled(opened, &report, is_touched, door.told).await?;
     Ok(report.code)
 }

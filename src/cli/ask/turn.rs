@@ -23,6 +23,7 @@ use crate::view::remember::context::disclosed;
 
 use super::receipt::{ReceiptFile, TurnReceipt};
 use crate::cli::look::action;
+use crate::cli::remember::handoff;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::tree_heads;
 use crate::cli::remember::context::{self, LossesTold};
@@ -281,6 +282,8 @@ impl TurnScreen<'_> {
         let context = &asked.turn.context;
         disclosed(context).iter().for_each(|line| say(line));
         sent_sight(asked).iter().for_each(|line| say(line));
+        let due = handoff::due_line(asked);
+        due.iter().for_each(|line| say(line));
         code
     }
 

@@ -501,6 +501,25 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "handoff",
+        &[
+            (
+                "gently handoff run",
+                "the newest conversation is summed up by the model that answered there",
+            ),
+            (
+                "gently handoff run \"Tax questions\" -m sonnet",
+                "another one, by another model",
+            ),
+            (
+                "gently handoff run --due",
+                "each that has none, or messages after it; for cron",
+            ),
+            ("gently handoff list", "all of them, and which are stale"),
+            ("gently handoff show handoff-3", "what one says"),
+        ],
+    ),
+    (
         "domain",
         &[
             (

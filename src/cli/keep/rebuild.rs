@@ -224,6 +224,7 @@ fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
         (faults.conversations, "conversations"),
         (faults.projects, "projects"),
         (faults.ratings, "ratings"),
+        (faults.handoffs, "handoffs"),
         (faults.erased, "what is erased"),
         (faults.settings, "what is noted of settings"),
     ];

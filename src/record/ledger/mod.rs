@@ -13,6 +13,7 @@ pub mod correction;
 pub mod documents;
 pub mod erased;
 pub mod exchange;
+pub mod handoff;
 pub mod image;
 pub mod item;
 pub mod measurement_words;

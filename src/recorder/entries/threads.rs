@@ -12,7 +12,7 @@ use crate::record::context::event::{
 };
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::ResolvedContext;
-use crate::record::context::turn::Counts;
+use crate::record::context::turn::{Counts, TurnIntent};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::Salt;
@@ -213,7 +213,10 @@ pub fn record_question(
         question.intent_row(index)?,
         question.decision_row(index + 1, context_digest)?,
     ])?;
-    transaction.tx.conversation_asked(thread, question.line.n)?;
+    // A handoff is about a conversation, and no message in it.
+    if context.intent() == TurnIntent::ChatMessage {
+        transaction.tx.conversation_asked(thread, question.line.n)?;
+    }
     refer(transaction, question.row.exchange_id, context)
 }
 

@@ -61,6 +61,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V6__councils",
         include_str!("../../../migrations/sqlite/0006_councils.sql"),
     ),
+    (
+        "V7__handoffs",
+        include_str!("../../../migrations/sqlite/0007_handoffs.sql"),
+    ),
 ];
 
 /// A connection to the file.

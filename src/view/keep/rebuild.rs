@@ -83,6 +83,8 @@ pub struct DerivedFaultsView {
     pub projects: u64,
     /// Rows of ratings.
     pub ratings: u64,
+    /// Rows of handoffs.
+    pub handoffs: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -99,6 +101,7 @@ impl DerivedFaultsView {
             conversations: faults.conversations,
             projects: faults.projects,
             ratings: faults.ratings,
+            handoffs: faults.handoffs,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,
