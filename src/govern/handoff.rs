@@ -49,9 +49,8 @@ pub struct ContextPressure {
 impl ContextPressure {
     /// Why a handoff is due, if one is; of several reasons the first.
     pub fn due(&self) -> Option<HandoffTrigger> {
-        let is_full = |window: u64| {
-            u128::from(self.tokens) * 100 >= u128::from(window) * u128::from(FULL)
-        };
+        let is_full =
+            |window: u64| u128::from(self.tokens) * 100 >= u128::from(window) * u128::from(FULL);
         if self.window.is_some_and(is_full) {
             return Some(HandoffTrigger::TokenThreshold);
         }
@@ -87,6 +86,7 @@ fn heading_of(line: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::govern::actions::actuation::{Acts, requested};
 
     #[test]
     fn what_is_due_comes_in_its_order() {
@@ -107,12 +107,43 @@ mod tests {
             (tokens, Some(HandoffTrigger::MessageCount)),
             (messages, Some(HandoffTrigger::TimeGap)),
             // Nobody knows the window.
-            (ContextPressure { window: None, ..messages }, Some(HandoffTrigger::TimeGap)),
-            (ContextPressure { before: 4, ..messages }, None),
-            (ContextPressure { silence: Some(LONG - 1), ..messages }, None),
-            (ContextPressure { silence: None, ..messages }, None),
+            (
+                ContextPressure {
+                    window: None,
+                    ..messages
+                },
+                Some(HandoffTrigger::TimeGap),
+            ),
+            (
+                ContextPressure {
+                    before: 4,
+                    ..messages
+                },
+                None,
+            ),
+            (
+                ContextPressure {
+                    silence: Some(LONG - 1),
+                    ..messages
+                },
+                None,
+            ),
+            (
+                ContextPressure {
+                    silence: None,
+                    ..messages
+                },
+                None,
+            ),
             (ContextPressure::default(), None),
-            (ContextPressure { tokens: u64::MAX, window: Some(u64::MAX), ..messages }, Some(HandoffTrigger::TokenThreshold)),
+            (
+                ContextPressure {
+                    tokens: u64::MAX,
+                    window: Some(u64::MAX),
+                    ..messages
+                },
+                Some(HandoffTrigger::TokenThreshold),
+            ),
         ] {
             assert_eq!(pressure.due(), expected, "{pressure:?}");
         }
@@ -121,9 +152,15 @@ mod tests {
 
     #[test]
     fn a_handoff_has_six_headings() {
-        let plain = HEADINGS.map(|heading| format!("{heading}\nnone\n")).concat();
-        let marked = HEADINGS.map(|heading| format!("## **{heading}:** none\n")).concat();
-        let numbered = HEADINGS.map(|heading| format!("1. {heading}: none\r\n")).concat();
+        let plain = HEADINGS
+            .map(|heading| format!("{heading}\nnone\n"))
+            .concat();
+        let marked = HEADINGS
+            .map(|heading| format!("## **{heading}:** none\n"))
+            .concat();
+        let numbered = HEADINGS
+            .map(|heading| format!("1. {heading}: none\r\n"))
+            .concat();
         for reply in [&plain, &marked, &numbered] {
             assert_eq!(missing_headings(reply), Vec::<&str>::new(), "{reply}");
         }
@@ -135,7 +172,9 @@ mod tests {
         // Words of a sentence are no heading.
         let sentence = "The GOAL is this.\nSTATUS quo ante\nGOAL GOAL\n";
         assert_eq!(missing_headings(sentence), HEADINGS);
-        // What is asked for names each of them.
-        assert_eq!(missing_headings(INSTRUCTION), Vec::<&str>::new());
+        // What is asked for names each of them, and asks for nothing to be done.
+        let is_named = |heading| INSTRUCTION.contains(&format!(" {heading}, "));
+        assert!(HEADINGS.into_iter().all(is_named), "{INSTRUCTION}");
+        assert_eq!(requested(INSTRUCTION), Acts::default());
     }
 }

@@ -11,7 +11,8 @@ use super::table::values;
 use super::{ConversationRow, StoreError};
 
 /// Questions and answers of a thread (`?1`): neither a decision nor a handoff is a message.
-const MESSAGES: &str = "FROM thread_event v WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION')
+const MESSAGES: &str =
+    "FROM thread_event v WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION')
     AND EXISTS (SELECT 1 FROM llm_exchange e CROSS JOIN thread_turn h ON h.line = e.prompt_line
                  WHERE e.exchange_id = v.turn_id AND h.intent_type = 'chat.message')";
 

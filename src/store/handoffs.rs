@@ -56,7 +56,8 @@ impl ReadStore {
 
     /// How many messages a conversation has behind a line; all of them without one.
     pub fn messages_behind(&self, thread: Uuid, line: Option<u64>) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM said_message WHERE thread_id = ?1 AND line > ifnull(?2, -1)";
+        let sql =
+            "SELECT count(*) FROM said_message WHERE thread_id = ?1 AND line > ifnull(?2, -1)";
         self.sole("count messages", sql, values![thread, line])
     }
 
@@ -83,7 +84,8 @@ impl ReadStore {
         thread: Uuid,
         (behind, before): (Option<u64>, u64),
     ) -> Result<Vec<SaidCount>, StoreError> {
-        let sql = "SELECT specialist, max(model), ifnull(sum(characters), 0), count(*) FROM said_message
+        let sql =
+            "SELECT specialist, max(model), ifnull(sum(characters), 0), count(*) FROM said_message
                     WHERE thread_id = ?1 AND line > ifnull(?2, -1) AND line < ?3
                     GROUP BY specialist, CASE WHEN specialist IS NULL THEN model END ORDER BY 1, 2";
         let rows: Vec<(Option<SpecialistId>, String, u64, u64)> =
@@ -116,7 +118,11 @@ impl ReadStore {
                       AND EXISTS (SELECT 1 FROM said_message m
                                    WHERE m.thread_id = d.thread_id AND m.line > ifnull(d.upto, -1))
                     ORDER BY last_line DESC";
-        self.list("look for conversations without a handoff", sql, values![key, least])
+        self.list(
+            "look for conversations without a handoff",
+            sql,
+            values![key, least],
+        )
     }
 }
 
@@ -158,6 +164,9 @@ mod tests {
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
         let newest = plan("SELECT max(b.line) FROM readable_handoff b WHERE b.thread_id = '0'");
-        assert!(newest.contains("idx_handoff_thread (thread_id=?"), "{newest}");
+        assert!(
+            newest.contains("idx_handoff_thread (thread_id=?"),
+            "{newest}"
+        );
     }
 }

@@ -18,10 +18,10 @@ use crate::record::ledger::conversation::{
 };
 use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::handoff::{Handoff, HandoffTrigger};
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{CouncilRound, QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
-use crate::record::ledger::handoff::{Handoff, HandoffTrigger};
 use crate::record::ledger::specialist::{Rating, RatingVerdict, SpecialistId};
 use crate::record::log::end::LogEnd;
 use crate::record::signature::PublicKey;

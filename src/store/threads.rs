@@ -29,7 +29,8 @@ pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON 
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
 /// Whether the INTENT `v` is that of a message: no handoff is one.
-pub(super) const IS_MESSAGE: &str = "EXISTS (SELECT 1 FROM thread_turn i WHERE i.line = v.line AND i.intent_type = 'chat.message')";
+pub(super) const IS_MESSAGE: &str =
+    "EXISTS (SELECT 1 FROM thread_turn i WHERE i.line = v.line AND i.intent_type = 'chat.message')";
 
 /// The newest message of a session in a thread without a number of its own, or with a title: along the
 /// session's exchanges from the newest, so that it does not grow with the session.

@@ -19,7 +19,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 8] = [
+const VIEWS: [(&str, &str, &str); 10] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -51,6 +51,16 @@ const VIEWS: [(&str, &str, &str); 8] = [
         "id, created_at, event_type, session_id, trace_id, token_id, field, specialist, u_score, confidence, latency_ms, \
          details, prev_hash, curr_hash",
         "line",
+    ),
+    (
+        "token_counters",
+        "counter_id, specialist, conversation_id, token_estimate, message_count, thread_number, updated_at",
+        "",
+    ),
+    (
+        "context_backups",
+        "backup_id, conversation_id, specialist, trigger, thread_number, backup_text, token_estimate, created_at",
+        "exchange_id, upto, is_valid, line",
     ),
     (
         "keyword_index",

@@ -55,6 +55,7 @@ mod fuzzed;
 mod gateway;
 mod guards;
 mod hand;
+mod handoffs;
 mod headers;
 mod headers_file;
 mod help;

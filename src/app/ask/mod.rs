@@ -113,6 +113,7 @@ pub struct AskSetup<'a> {
     specialist: Option<ChosenSpecialist>,
     declared: DeclaredContext,
     are_refs_typed: bool,
+    from_handoff: bool,
     position: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
@@ -163,6 +164,8 @@ pub struct AskResult {
     pub instead: Option<String>,
     /// The specialist that it went to, and why.
     pub specialist: Option<ChosenSpecialist>,
+    /// Whether its model is shown a handoff, and what came after it, in place of the last turns.
+    pub from_handoff: bool,
     /// Why its conversation is to be summed up, if it is.
     pub due: Option<DueHandoff>,
 }
@@ -252,6 +255,7 @@ pub async fn prepare<'a>(
         let is_message = position.intent == TurnIntent::ChatMessage;
         is_message && context.refs.is_empty() && position.parent == ParentTurn::Newest
     });
+    let mut from_handoff = false;
     if let Some(thread) = goes_on
         && let Some(instead) = handoff::declare::in_place_of_last(store, thread, &declared)?
     {
@@ -259,6 +263,7 @@ pub async fn prepare<'a>(
         declared = instead.declared;
         // What is declared is of this conversation.
         position.thread = Some(thread);
+        from_handoff = true;
     }
     Ok(AskSetup {
         opened,
@@ -272,6 +277,7 @@ pub async fn prepare<'a>(
         specialist,
         are_refs_typed: !context.refs.is_empty(),
         declared,
+        from_handoff,
         position,
         anew,
         project,
@@ -623,10 +629,15 @@ impl AskSetup<'_> {
                     model: self.model.id(),
                 };
                 let (store, window) = (&self.opened.store, self.model.window());
-                handoff::pressure::due_after(store, &turn, asked, (window, self.opened.config.handoff.auto))
-                    .ok()
-                    .flatten()
-                    .filter(|_| !stands_beside(self.model.id()))
+                handoff::pressure::due_after(
+                    store,
+                    &turn,
+                    asked,
+                    (window, self.opened.config.handoff.auto),
+                )
+                .ok()
+                .flatten()
+                .filter(|_| !stands_beside(self.model.id()))
             }
             _ => None,
         };
@@ -638,6 +649,7 @@ impl AskSetup<'_> {
             are_refs_typed: self.are_refs_typed,
             instead,
             due,
+            from_handoff: self.from_handoff,
             ..AskResult::of(self.opened, &self.model, turn)
         })
     }
@@ -715,6 +727,7 @@ impl AskResult {
             instead: None,
             specialist: None,
             due: None,
+            from_handoff: false,
         }
     }
 

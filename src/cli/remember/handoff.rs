@@ -236,8 +236,15 @@ pub async fn run_after(opened: &OpenHome, asked: &AskResult, told: &Notices) {
 pub fn due_line(asked: &AskResult) -> Option<String> {
     let due = asked.due.as_ref().filter(|due| !due.is_automatic)?;
     let thread = due.thread.to_string();
-    let short = asked.place.as_ref().map_or(thread, |place| place.short.clone());
-    Some(format!("{}: {} handoff run {short}", due.sentence(), program()))
+    let short = asked
+        .place
+        .as_ref()
+        .map_or(thread, |place| place.short.clone());
+    Some(format!(
+        "{}: {} handoff run {short}",
+        due.sentence(),
+        program()
+    ))
 }
 
 /// Does what can wait until the handoff is there.
@@ -268,7 +275,9 @@ async fn attempt(
         let lines = context::lost_with_files(not_shown, all, QuestionDoor::Handoff);
         lines.iter().for_each(|line| told.say(line));
     };
-    let outcome = person.attend(setup.ask(&person.control, &notice, &lost)).await;
+    let outcome = person
+        .attend(setup.ask(&person.control, &notice, &lost))
+        .await;
     let signalled = person.exit_code();
     drop(person);
     let mut view = HandoffRunView {

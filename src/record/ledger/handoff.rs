@@ -132,7 +132,8 @@ mod tests {
     use serde_json::json;
 
     fn document(content: &Value) -> String {
-        let document = json!({"content": content, "format": 1, "id": "handoff:000001", "kind": HANDOFF});
+        let document =
+            json!({"content": content, "format": 1, "id": "handoff:000001", "kind": HANDOFF});
         document.to_string()
     }
 

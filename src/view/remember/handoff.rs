@@ -3,9 +3,9 @@
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::app::look::conversation::QuestionPlace;
 use crate::app::remember::handoff::pressure::DueHandoff;
 use crate::app::remember::handoff::{HandoffState, ShownHandoff};
-use crate::app::look::conversation::QuestionPlace;
 use crate::view::ask::warning::WarningView;
 
 /// A handoff with its text.

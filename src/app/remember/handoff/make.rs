@@ -15,9 +15,7 @@ use crate::govern::handoff::{FEW, INSTRUCTION, MOST_TOKENS, missing_headings};
 use crate::record::ledger::handoff::{HANDOFF, HandoffTrigger};
 use crate::record::ledger::measures::QuestionDoor;
 use crate::record::ledger::specialist::SpecialistId;
-use crate::recorder::{
-    ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError,
-};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
 /// So many turns are summed up: 60 messages.
@@ -205,12 +203,12 @@ fn upto(opened: &OpenHome, asked: &AskResult) -> Result<u64, StoreError> {
     let own = own.map_or(u64::MAX, |row| row.prompt_line);
     let parent = asked.turn.referred.parent();
     let parent = parent.map(|id| opened.store.exchange(id)).transpose()?;
-    Ok(parent.flatten().map_or(0, |row| {
-        match row.newest_message_line() {
+    Ok(parent
+        .flatten()
+        .map_or(0, |row| match row.newest_message_line() {
             line if line < own => line,
             _ => row.prompt_line,
-        }
-    }))
+        }))
 }
 
 /// Records the artifact, with the number that the conversation's handoffs have come to.

@@ -115,7 +115,10 @@ impl<'a> HandoffReader<'a> {
             return Ok(Err(MissingText::Changed));
         };
         let turn = row.outcome.as_ref().and_then(|end| end.turn_aurora);
-        let turn = turn.map(|turn| self.store.turn(turn)).transpose()?.flatten();
+        let turn = turn
+            .map(|turn| self.store.turn(turn))
+            .transpose()?
+            .flatten();
         let Some(text) = turn.and_then(|turn| turn.content) else {
             return Ok(Err(match row.not_kept {
                 Some(_) => MissingText::NotKept,
