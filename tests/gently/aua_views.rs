@@ -9,6 +9,7 @@ use gently::govern::sanitize::redact;
 use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::conversation::{CONVERSATION_PROJECT, CONVERSATION_TITLE, PROJECT};
+use gently::record::ledger::handoff::HANDOFF;
 use gently::record::log::entry::{Event, Line};
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
@@ -168,6 +169,24 @@ fn home() -> Person {
         salt: Salt::new([7; 32]),
         now,
     };
+    let answered = rig.store().newest_answered().unwrap().unwrap();
+    let turn = rig.store().thread_turn(answered.exchange_id).unwrap();
+    let word = |text: String| ArtifactField::Word(text);
+    let handoff = NewArtifact {
+        kind: HANDOFF,
+        id: ArtifactId::Next { prefix: HANDOFF },
+        content: vec![
+            ("conversation", word(turn.unwrap().thread.to_string())),
+            ("exchange", word(answered.exchange_id.to_string())),
+            ("specialist", ArtifactField::Null),
+            ("thread_number", ArtifactField::Number(1)),
+            ("trigger", word("manual".to_owned())),
+            ("upto", ArtifactField::Number(1)),
+        ],
+        session: None,
+        salt: Salt::new([7; 32]),
+        now,
+    };
     let text = |text: &str| ArtifactField::Text(redact(text).clean);
     let of = || ArtifactId::Of(conversation.thread.to_string());
     let next = ArtifactId::Next { prefix: PROJECT };
@@ -177,6 +196,7 @@ fn home() -> Person {
     wait(async {
         let recorder = Recorder::open(paths, signing, now, unwatched()).unwrap();
         for new in [
+            handoff,
             artifact(PROJECT, next, ("name", text("Immigration Law"))),
             artifact(CONVERSATION_TITLE, of(), ("title", text("Feathers"))),
             artifact(CONVERSATION_PROJECT, of(), ("project", project)),

@@ -95,7 +95,7 @@ fn a_conversation_is_summed_up_and_gone_on_from() {
         .gently(&["conversation", "list", "--json"])
         .exits(0)
         .json();
-    assert_eq!(listed["conversations"][0]["turns"], 2, "{listed:#}");
+    assert_eq!(listed["conversations"][0]["questions"], 2, "{listed:#}");
     let read = person
         .gently(&["conversation", "show", conversation])
         .exits(0)
@@ -545,7 +545,7 @@ fn what_can_not_be_summed_up_is_refused_and_nobody_is_asked() {
     let unknown = person.gently(&["handoff", "run", "nowhere"]).exits(2);
     assert!(unknown.err.contains("nowhere"), "{unknown:#?}");
     let both = person.gently(&["handoff", "run", "last", "--due"]).exits(2);
-    assert!(both.err.contains("cannot be used with"), "{both:#?}");
+    assert!(both.err.contains("don't go together"), "{both:#?}");
     person.gently(&["erase", "last", "--yes"]).exits(0);
     let erased = person.gently(&["handoff", "run"]).exits(2);
     let said = erased.err.replace("\n  ", " ");
@@ -559,24 +559,50 @@ fn what_can_not_be_summed_up_is_refused_and_nobody_is_asked() {
 }
 
 #[test]
-fn a_home_that_is_adopted_has_the_same_handoffs() {
-    let (person, _server) = with_replies(&["Hi.", SUMMARY]);
+fn a_home_that_is_adopted_has_the_handoffs_whose_artifacts_it_has() {
+    let (mut person, _server) = with_replies(&["Hi.", SUMMARY, SUMMARY, "Well."]);
+    person.set("GENTLY_PASSPHRASE", "correct horse");
     asked(&person, "Hello");
     made(&person, &[]);
-    let row = |person: &Person| {
-        let sql = "SELECT json_array(line, id, exchange_id, thread_id, specialist, thread_number, trigger_name, upto) \
-                   FROM handoff";
+    let rows = |person: &Person| {
+        let sql = "SELECT json_group_array(json_array(line, id, exchange_id, thread_id, specialist, thread_number, \
+                   trigger_name, upto)) FROM handoff ORDER BY line";
         let database = person.database();
-        let row: rusqlite::Result<String> = database.query_row(sql, [], |row| row.get(0));
-        row.ok()
+        let rows: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
+        serde_json::from_str::<Value>(&rows).unwrap()
     };
-    let before = row(&person);
-    assert!(before.is_some());
-    // The table is lost with its schema, and is made again from the artifacts.
-    unguarded(person.home().join("gently.db"))
-        .execute("DELETE FROM handoff", [])
-        .unwrap();
-    person.gently(&["audit", "rebuild"]).exits(0);
-    assert_eq!(row(&person), before);
+    let before = rows(&person);
+    assert_eq!(before.as_array().unwrap().len(), 1);
+    let place = |name: &str| person.home().with_file_name(name);
+    let text = |name: &str| place(name).display().to_string();
+    person.gently(&["backup", &text("b.age")]).exits(0);
+    // Behind the backup there is another one.
+    made(&person, &[]);
+    person.gently(&["session", "close"]).exits(0);
+    let mut mirror = Command::new("git");
+    mirror
+        .args(["clone", "--quiet", "--mirror"])
+        .args([person.at("ledger.git"), place("published.git")]);
+    crate::person::run(&mut mirror).exits(0);
+    std::fs::rename(person.home(), place("lost")).unwrap();
+    person.gently(&["restore", &text("b.age")]).exits(0);
+    person
+        .gently(&["audit", "adopt", "--from", &text("published.git")])
+        .exits(0);
+    // Its document is lost with the database: there is no row of it, and none too many.
+    assert_eq!(rows(&person), before);
+    assert_eq!(consistent(&person), "yes");
+    let list = person
+        .gently(&["handoff", "list", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&list[0]["id"], &list[0]["state"]),
+        (&json!("handoff:000001"), &json!("valid")),
+        "{list:#}"
+    );
+    let next = person.gently(&["handoff", "run", "--json"]).exits(1);
+    let next = &next.json()["runs"][0];
+    assert_eq!(next["handoff"], Value::Null, "{next:#}");
     assert_eq!(consistent(&person), "yes");
 }

@@ -14,7 +14,7 @@ use crate::store::{ReadStore, SaidCount, StoreError};
 /// A handoff that is due after an answer.
 #[derive(Clone, Debug)]
 pub struct DueHandoff {
-    /// Why.
+    /// The reason.
     pub trigger: HandoffTrigger,
     /// The conversation.
     pub thread: Uuid,
