@@ -35,14 +35,23 @@ fn made(person: &Person, args: &[&str]) -> Value {
     person.gently(&all).exits(0).json()["runs"][0].clone()
 }
 
-/// What the model was sent last, without the system's part.
+/// What the model was sent last, without the system's part, and without what was seen of this machine.
 fn sent(server: &ModelServer) -> Vec<(String, String)> {
     let request = server.requests().last().unwrap().json();
     let messages = request["messages"].as_array().unwrap().clone();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
     let said = messages.iter().filter(|one| one["role"] != "system");
-    said.map(|one| (text(&one["role"]), text(&one["content"])))
-        .collect()
+    let said = said.map(|one| {
+        let (role, content) = (
+            one["role"].as_str().unwrap(),
+            one["content"].as_str().unwrap(),
+        );
+        let text = match content.strip_prefix("This machine:") {
+            Some(seen) => seen.rsplit("\n\n").next().unwrap(),
+            None => content,
+        };
+        (role.to_owned(), text.to_owned())
+    });
+    said.collect()
 }
 
 fn now() -> u64 {
