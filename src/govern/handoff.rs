@@ -173,7 +173,7 @@ mod tests {
         let sentence = "The GOAL is this.\nSTATUS quo ante\nGOAL GOAL\n";
         assert_eq!(missing_headings(sentence), HEADINGS);
         // What is asked for names each of them, and asks for nothing to be done.
-        let is_named = |heading| INSTRUCTION.contains(&format!(" {heading}, "));
+        let is_named = |heading| INSTRUCTION.contains(&format!(" \"{heading}\" "));
         assert!(HEADINGS.into_iter().all(is_named), "{INSTRUCTION}");
         assert_eq!(requested(INSTRUCTION), Acts::default());
     }

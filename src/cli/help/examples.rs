@@ -505,7 +505,18 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "gently handoff run",
-                "the newest conversation is summed up by the model that answered there",
+                "the newest conversation, summed up by its model",
+            ),
+            ("gently handoff list", "all of them, and which are stale"),
+            ("gently handoff show", "what the newest one says"),
+        ],
+    ),
+    (
+        "handoff run",
+        &[
+            (
+                "gently handoff run",
+                "the newest conversation, summed up by its model",
             ),
             (
                 "gently handoff run \"Tax questions\" -m sonnet",
@@ -515,8 +526,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently handoff run --due",
                 "each that has none, or messages after it; for cron",
             ),
+        ],
+    ),
+    (
+        "handoff list",
+        &[
             ("gently handoff list", "all of them, and which are stale"),
-            ("gently handoff show handoff-3", "what one says"),
+            (
+                "gently handoff list \"Tax questions\"",
+                "those of one conversation",
+            ),
+        ],
+    ),
+    (
+        "handoff show",
+        &[
+            ("gently handoff show", "what the newest one says"),
+            ("gently handoff show handoff-3", "what that one says"),
         ],
     ),
     (
