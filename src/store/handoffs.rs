@@ -46,14 +46,6 @@ impl ReadStore {
         self.row("WHERE id = ?1", values![id])
     }
 
-    /// The newest handoff of a conversation whose text is there.
-    pub fn readable_handoff(&self, thread: Uuid) -> Result<Option<Handoff>, StoreError> {
-        self.row(
-            "WHERE line = (SELECT max(b.line) FROM readable_handoff b WHERE b.thread_id = ?1)",
-            values![thread],
-        )
-    }
-
     /// How many messages a conversation has behind a line; all of them without one.
     pub fn messages_behind(&self, thread: Uuid, line: Option<u64>) -> Result<u64, StoreError> {
         let sql =

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::HandoffReader;
 use crate::app::words::counted;
 use crate::ask::{TurnEnd, TurnResult};
-use crate::govern::handoff::{ContextPressure, token_estimate};
+use crate::govern::handoff::{ContextPressure, LONG, token_estimate};
 use crate::record::ledger::handoff::HandoffTrigger;
 use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
@@ -92,14 +92,18 @@ pub fn due_after(
     let upto = handoff.map(|handoff| handoff.upto);
     let counts = |before| store.said_between(thread, (upto, before));
     let (characters, messages) = asked.counted(&counts(u64::MAX >> 1)?);
-    let (_, before) = asked.counted(&counts(row.prompt_line)?);
     let newest = store.newest_message(thread, row.prompt_line)?;
-    let silence = |(_, at): (u64, Seconds)| row.created_at.since(at);
+    let silence = newest.map(|(_, at): (u64, Seconds)| row.created_at.since(at));
+    // Most questions follow the answer before, and nobody counts twice for them.
+    let before = match silence.is_some_and(|silence| silence >= LONG) {
+        true => asked.counted(&counts(row.prompt_line)?).1,
+        false => 0,
+    };
     let pressure = ContextPressure {
         tokens: token_estimate(characters),
         messages,
         window,
-        silence: newest.map(silence),
+        silence,
         before,
     };
     Ok(pressure.due().map(|trigger| DueHandoff {
