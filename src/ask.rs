@@ -461,6 +461,8 @@ struct QuestionToRecord<'a> {
     resumed: &'a ActiveSession,
     input: PromptInput<'a>,
     question: ReferredQuestion<'a>,
+    /// How many questions were asked in the conversation before.
+    earlier: u64,
     now: Seconds,
 }
 
@@ -548,6 +550,8 @@ impl<'a> QuestionToRecord<'a> {
             resumed,
             input,
             question,
+            // Handoffs count for policy, and are no questions of the conversation.
+            earlier: store.conversation(thread)?.map_or(0, |row| row.turns),
             now,
         })
     }
@@ -618,7 +622,7 @@ impl<'a> QuestionToRecord<'a> {
             referred: self.question.referred.context.clone(),
             unfit: self.question.referred.unfit,
             changed: self.question.referred.changed.clone(),
-            earlier: self.question.counts.thread,
+            earlier: self.earlier,
         }))
     }
 }

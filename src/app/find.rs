@@ -203,6 +203,8 @@ pub enum IdKind {
     Rating,
     /// What several specialists decided.
     Council,
+    /// A conversation, summed up.
+    Handoff,
 }
 
 /// What there is to say of a kind of ids.
@@ -231,7 +233,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 20] = {
+const ID_KINDS: [IdKindRow; 21] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -304,6 +306,12 @@ const ID_KINDS: [IdKindRow; 20] = {
             "council",
             "what several specialists decided",
             "gently council show",
+        ),
+        id_kind(
+            Handoff,
+            "handoff",
+            "a conversation, summed up",
+            "gently handoff show",
         ),
     ]
 };

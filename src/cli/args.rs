@@ -37,6 +37,7 @@ use super::prove::witness::WitnessCommand;
 use super::remember::conflict::ConflictCommand;
 use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::remember::correction::CorrectionCommand;
+use super::remember::handoff::HandoffCommand;
 use super::remember::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::remember::project::ProjectCommand;
 use super::remember::rate::RateArgs;
@@ -106,6 +107,9 @@ pub enum Command {
     /// What the work at hand is for
     #[command(subcommand)]
     Intent(IntentCommand),
+    /// Conversations, summed up for whoever goes on in them
+    #[command(subcommand)]
+    Handoff(HandoffCommand),
     /// Say whether an answer was good, for where --accuracy fast chooses
     Rate(RateArgs),
     /// Fields of questions, known by their words

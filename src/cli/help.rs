@@ -73,6 +73,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "fact",
             "correction",
             "rate",
+            "handoff",
             "note",
             "decision",
             "intent",

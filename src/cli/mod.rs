@@ -34,7 +34,7 @@ use look::{
     thread,
 };
 use prove::{anchor, anchor_sync, audit, consent, publish, share, stamp, trace, witness};
-use remember::{conflict, context, correction, items, project, rate};
+use remember::{conflict, context, correction, handoff, items, project, rate};
 use screen::{ScreenFilter, pager, passphrase};
 use set_up::{config, hook, init, kernel, key, model, sanitize, specialist};
 
@@ -152,6 +152,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Decision(command) => items::decision(command, json).await,
         Command::Intent(command) => items::intent(command, json).await,
         Command::Rate(args) => rate::run(&args, json).await,
+        Command::Handoff(command) => handoff::run(command, json).await,
         Command::Domain(command) => specialist::domain(command, json).await,
         Command::Specialist(command) => specialist::specialist(command, json).await,
         Command::Council(command) => council::run(&command, json),

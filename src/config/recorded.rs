@@ -8,8 +8,8 @@ use super::Settings;
 /// is looked for, and what is kept.
 ///
 /// Not among them is where something is (files, programs, block sources, names of variables), how
-/// long it is waited for, who is asked about tree heads afterwards, and which project is in use:
-/// records don't become other ones by those, or say themselves what came of them.
+/// long it is waited for, who is asked about tree heads afterwards, which project is in use, and
+/// whether a handoff follows an answer by itself: records don't become other ones by those, or say themselves what came of them.
 pub(super) const RECORDED: &[&str] = &[
     "anchor.look_again_s",
     "anchor.mode",
@@ -76,6 +76,7 @@ mod tests {
         "anchor.esplora",
         "anchor.headers",
         "conversation.project",
+        "handoff.auto",
         "keys.agent_wait_s",
         "keys.passphrase_cmd",
         "keys.signer",

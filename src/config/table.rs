@@ -240,6 +240,11 @@ key_table! {
         project: Option<String> = some_text, "project", Text(PROJECT), Unset,
             "the project in use, by its id or name: its conversations are listed, and new ones join it; gently project use sets it";
     }
+    /// Conversations, summed up.
+    handoff: HandoffSettings {
+        auto: bool = flag, "auto", Flag, Flag(false),
+            "whether a handoff that is due is made after the answer, by the model that gave it; else one line says that it is due";
+    }
     /// What may be looked at.
     sight: SightSettings {
         units: Vec<String> = texts, "units", List(UNIT), List(&[]),

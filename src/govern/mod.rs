@@ -7,6 +7,7 @@ mod clauses;
 pub mod council;
 pub mod drift;
 mod forms;
+pub mod handoff;
 pub mod kernel;
 mod kernel_check;
 pub mod kernel_diff;

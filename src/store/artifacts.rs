@@ -193,6 +193,7 @@ impl WriteStore {
         self.follow_artifact(artifact, content.as_ref())?;
         self.follow_rating(artifact)?;
         self.follow_council(artifact)?;
+        self.follow_handoff(artifact)?;
         self.follow_settings(artifact)?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());
@@ -253,6 +254,7 @@ impl WriteStore {
             self.follow_erasure(&erased)?;
             self.follow_erased_rating(line)?;
             self.follow_erased_council(line)?;
+            self.follow_erased_handoff(line)?;
         }
         self.must_scrub()
     }

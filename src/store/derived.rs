@@ -7,6 +7,7 @@
 //! | `conversation` | turns of threads, and artifacts |
 //! | `rating` | artifacts: the newest of each exchange and auth key |
 //! | `council_answer`, `council_review` | artifacts |
+//! | `handoff` | artifacts |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
 //! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
@@ -19,6 +20,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{ConversationRow, ConversationRows, ProjectRow};
 use crate::record::ledger::council::{CouncilAnswer, CouncilReview, Councils};
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
+use crate::record::ledger::handoff::{Handoff, Handoffs};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 use crate::record::ledger::specialist::{Rating, Ratings};
@@ -44,6 +46,8 @@ pub struct DerivedFaults {
     pub ratings: u64,
     /// The same of what councils decided.
     pub councils: u64,
+    /// The same of handoffs.
+    pub handoffs: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -61,8 +65,14 @@ impl DerivedFaults {
 
     /// How many rows of tables it is.
     pub fn rows(&self) -> u64 {
-        let of_people = self.items + self.conversations + self.projects;
-        of_people + self.ratings + self.councils + self.erased + self.settings
+        self.items
+            + self.conversations
+            + self.projects
+            + self.ratings
+            + self.councils
+            + self.handoffs
+            + self.erased
+            + self.settings
     }
 }
 
@@ -116,6 +126,7 @@ struct DerivedRows {
     ratings: DerivedTable<u64, Rating>,
     answers: DerivedTable<Uuid, CouncilAnswer>,
     reviews: DerivedTable<String, CouncilReview>,
+    handoffs: DerivedTable<u64, Handoff>,
     /// What tombstones name, each with the line of the tombstone.
     erased: BTreeSet<(String, u64)>,
     noted_erased: BTreeSet<(String, u64)>,
@@ -170,6 +181,7 @@ impl DerivedRows {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let (mut erased, mut ratings) = (BTreeSet::new(), Ratings::default());
         let mut councils = Councils::default();
+        let mut handoffs = Handoffs::default();
         let artifacts = store.artifacts(ArtifactFilter::All)?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
@@ -184,6 +196,7 @@ impl DerivedRows {
             said.take(line, kind, id, document);
             ratings.take(line, kind, document);
             councils.take(line, kind, id, document);
+            handoffs.take(line, kind, id, document);
             let content = item::content(document).filter(|_| kind == TOMBSTONE);
             let ids = content
                 .as_ref()
@@ -232,6 +245,10 @@ impl DerivedRows {
                 given: councils.reviews().clone(),
                 found: readable(store.council_reviews_by_id())?,
             },
+            handoffs: DerivedTable {
+                given: handoffs.into_map(),
+                found: readable(store.handoffs_by_line())?,
+            },
             erased,
             noted_erased,
             settings: store.noted_settings()?,
@@ -272,6 +289,15 @@ impl ReadStore {
         Ok(rows)
     }
 
+    fn handoffs_by_line(&self) -> Result<BTreeMap<u64, Handoff>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_handoff(&mut |handoff| {
+            rows.insert(handoff.line, handoff);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     fn noted_settings(&self) -> Result<NotedSettings, StoreError> {
         let newest = self.newest_artifact(CONFIG_RELOAD)?;
         let state = readable(self.setting_state())?;
@@ -300,6 +326,7 @@ impl ReadStore {
             projects: rows.projects.faults(),
             ratings: rows.ratings.faults(),
             councils: rows.answers.faults() + rows.reviews.faults(),
+            handoffs: rows.handoffs.faults(),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -316,6 +343,7 @@ impl WriteStore {
         rows.conversations.mend(self, "thread_id")?;
         rows.projects.mend(self, "id")?;
         rows.ratings.mend(self, "line")?;
+        rows.handoffs.mend(self, "line")?;
         for (id, line) in rows.noted_erased.difference(&rows.erased) {
             let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
             self.change(AGAIN, sql, values![id.as_str(), *line])?;

@@ -24,6 +24,7 @@ mod driver;
 mod erase;
 mod exchange_rows;
 mod exchanges;
+mod handoffs;
 mod head_check;
 mod ledger;
 mod open;
@@ -50,6 +51,7 @@ pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
+pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
@@ -286,6 +288,7 @@ mod tests {
             declared::<crate::record::ledger::specialist::Rating>,
             declared::<crate::record::ledger::council::CouncilAnswer>,
             declared::<crate::record::ledger::council::CouncilReview>,
+            declared::<crate::record::ledger::handoff::Handoff>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

@@ -21,6 +21,7 @@ use crate::record::ledger::council::{
     CouncilAnswer, CouncilPlace, CouncilReview, Councils, ReviewVerdict,
 };
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::handoff::{Handoff, HandoffTrigger};
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{CouncilRound, QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
@@ -407,6 +408,15 @@ row! {
 }
 
 optional!(MissingCommitments, OutcomeUpdate);
+
+impl ExchangeRow {
+    /// Line of its newest message: of the answer, or of the question without one.
+    pub fn newest_message_line(&self) -> u64 {
+        let outcome = self.outcome.as_ref();
+        let answered = outcome.filter(|end| end.turn_aurora.is_some());
+        answered.map_or(self.prompt_line, |end| end.outcome_line)
+    }
+}
 
 impl AuthKeyRow {
     /// As its artifact names it.
@@ -1041,6 +1051,19 @@ stored! {
         exchange: Uuid = "exchange_id",
         of: Uuid = "of_exchange_id",
         verdict: Option<ReviewVerdict> = "verdict",
+    }
+}
+
+stored! {
+    Handoff of "handoff" {
+        line: u64 = "line",
+        id: String = "id",
+        exchange: Uuid = "exchange_id",
+        conversation: Uuid = "thread_id",
+        specialist: Option<SpecialistId> = "specialist",
+        thread_number: u64 = "thread_number",
+        trigger: HandoffTrigger = "trigger_name",
+        upto: u64 = "upto",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::record::unseen::spelled_on_a_line;
 
 /// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
 /// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
-const NO_EVIDENCE: [&str; 20] = [
+const NO_EVIDENCE: [&str; 21] = [
     "auth_failure",
     "block",
     "calendar_state",
@@ -16,6 +16,7 @@ const NO_EVIDENCE: [&str; 20] = [
     "conversation",
     "council_answer",
     "council_review",
+    "handoff",
     "home_file",
     "placeholder",
     "placeholder_key",

@@ -31,6 +31,7 @@ use crate::record::ledger::conversation::{ConversationState, ProjectState};
 use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::handoff::HandoffTrigger;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
 use crate::record::ledger::specialist::{RatingVerdict, SpecialistId};
@@ -538,6 +539,7 @@ words! {
     EventKind: "INTENT, DECISION or EXECUTION"
         of [EventKind::Intent, EventKind::Decision, EventKind::Execution],
     ExchangeOutcome: "answered, failed or denied" of ExchangeOutcome::ALL,
+    HandoffTrigger: "a trigger of a handoff" of HandoffTrigger::ALL,
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
     ProjectState: "open or retired" of ProjectState::ALL,

@@ -28,13 +28,14 @@ pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON 
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
-/// The newest turn of a session in a thread without a number of its own, or with a title: along the
+/// The newest message of a session in a thread without a number of its own, or with a title: along the
 /// session's exchanges from the newest, so that it does not grow with the session.
 const IN_CONVERSATION: &str = "SELECT t.line, t.thread_id FROM llm_exchange e
       CROSS JOIN thread_turn t ON t.line = e.prompt_line
       CROSS JOIN thread h ON h.thread_id = t.thread_id
       CROSS JOIN conversation c ON c.thread_id = t.thread_id
-      WHERE e.session_id = ?1 AND (h.number = 0 OR c.title_line IS NOT NULL) ORDER BY e.seq DESC LIMIT 1";
+      WHERE e.session_id = ?1 AND t.intent_type = 'chat.message'
+        AND (h.number = 0 OR c.title_line IS NOT NULL) ORDER BY e.seq DESC LIMIT 1";
 
 /// The thread that was begun last in a session, if it has a title and nobody has asked in it.
 const BEGUN: &str = "SELECT c.last_line, c.thread_id

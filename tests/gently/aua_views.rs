@@ -9,6 +9,7 @@ use gently::govern::sanitize::redact;
 use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::conversation::{CONVERSATION_PROJECT, CONVERSATION_TITLE, PROJECT};
+use gently::record::ledger::handoff::HANDOFF;
 use gently::record::log::entry::{Event, Line};
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
@@ -19,7 +20,7 @@ use crate::person::Person;
 use crate::recorder::{Rig, wait};
 
 /// The document's columns, before ours.
-const VIEWS: [(&str, &str, &str); 10] = [
+const VIEWS: [(&str, &str, &str); 12] = [
     (
         "sessions",
         "id, created_at, updated_at, domain, query_count, metadata",
@@ -63,6 +64,16 @@ const VIEWS: [(&str, &str, &str); 10] = [
         "id, created_at, event_type, session_id, trace_id, token_id, field, specialist, u_score, confidence, latency_ms, \
          details, prev_hash, curr_hash",
         "line",
+    ),
+    (
+        "token_counters",
+        "counter_id, specialist, conversation_id, token_estimate, message_count, thread_number, updated_at",
+        "",
+    ),
+    (
+        "context_backups",
+        "backup_id, conversation_id, specialist, trigger, thread_number, backup_text, token_estimate, created_at",
+        "exchange_id, upto, is_valid, line",
     ),
     (
         "keyword_index",
@@ -170,6 +181,24 @@ fn home() -> Person {
         salt: Salt::new([7; 32]),
         now,
     };
+    let answered = rig.store().newest_answered().unwrap().unwrap();
+    let turn = rig.store().thread_turn(answered.exchange_id).unwrap();
+    let word = |text: String| ArtifactField::Word(text);
+    let handoff = NewArtifact {
+        kind: HANDOFF,
+        id: ArtifactId::Next { prefix: HANDOFF },
+        content: vec![
+            ("conversation", word(turn.unwrap().thread.to_string())),
+            ("exchange", word(answered.exchange_id.to_string())),
+            ("specialist", ArtifactField::Null),
+            ("thread_number", ArtifactField::Number(1)),
+            ("trigger", word("manual".to_owned())),
+            ("upto", ArtifactField::Number(1)),
+        ],
+        session: None,
+        salt: Salt::new([7; 32]),
+        now,
+    };
     let text = |text: &str| ArtifactField::Text(redact(text).clean);
     let of = || ArtifactId::Of(conversation.thread.to_string());
     let next = ArtifactId::Next { prefix: PROJECT };
@@ -179,6 +208,7 @@ fn home() -> Person {
     wait(async {
         let recorder = Recorder::open(paths, signing, now, unwatched()).unwrap();
         for new in [
+            handoff,
             artifact(PROJECT, next, ("name", text("Immigration Law"))),
             artifact(CONVERSATION_TITLE, of(), ("title", text("Feathers"))),
             artifact(CONVERSATION_PROJECT, of(), ("project", project)),

@@ -56,6 +56,7 @@ mod fuzzed;
 mod gateway;
 mod guards;
 mod hand;
+mod handoffs;
 mod headers;
 mod headers_file;
 mod help;

@@ -19,8 +19,9 @@ use uuid::Uuid;
 use crate::anchor::agree::BlockLack;
 use crate::app::sentence::FieldSentence;
 pub use crate::ask::TurnControl;
+use crate::ask::conversation::stands_beside;
 use crate::ask::recall::DeclaredContext;
-use crate::ask::refer::ThreadPosition;
+use crate::ask::refer::{ParentTurn, ThreadPosition};
 use crate::ask::sight_sent::tools_shown;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
@@ -32,6 +33,7 @@ use crate::govern::policy::Topics;
 use crate::govern::sight_rules::SightPlan;
 pub use crate::govern::sight_rules::SightWish;
 use crate::models::{Model, ModelFault};
+use crate::record::context::turn::TurnIntent;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::client_request::{ClientRequest, ToolCall};
@@ -53,6 +55,7 @@ use super::look::not_shown::{UnshownReference, changed, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::redacted::clean;
 use super::remember::correction::{self, CorrectionInput};
+use super::remember::handoff::{self, pressure::DueHandoff};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 pub use super::set_up::specialist::choice::SpecialistWish;
@@ -119,6 +122,7 @@ pub struct AskSetup<'a> {
     specialist: Option<ChosenSpecialist>,
     declared: DeclaredContext,
     are_refs_typed: bool,
+    from_handoff: bool,
     position: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
@@ -169,6 +173,10 @@ pub struct AskResult {
     pub instead: Option<String>,
     /// The specialist that it went to, and why.
     pub specialist: Option<ChosenSpecialist>,
+    /// Whether its model is shown a handoff, and what came after it, in place of the last turns.
+    pub from_handoff: bool,
+    /// Why its conversation is to be summed up, if it is.
+    pub due: Option<DueHandoff>,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -187,9 +195,12 @@ pub async fn prepare<'a>(
         project: project::id_in_use(store, &opened.config)?,
     };
     let seat = request.seat.as_ref();
-    let position = match seat {
+    let mut position = match seat {
         Some(seat) => seat.position,
-        None => request.thread.standing(store, &scope)?,
+        None => ThreadPosition {
+            intent: request.door.intent(),
+            ..request.thread.standing(store, &scope)?
+        },
     };
     let specialist = match (seat, &request.specialist) {
         (Some(seat), _) => seat.specialist.clone(),
@@ -255,6 +266,24 @@ pub async fn prepare<'a>(
             begun
         }
     };
+    let mut declared = match seat.and_then(|seat| seat.declared.clone()) {
+        Some(declared) => declared,
+        None => context.declared(&opened.config, opened.context.rules(), store)?,
+    };
+    let goes_on = begun.before.filter(|_| {
+        let is_message = position.intent == TurnIntent::ChatMessage;
+        is_message && context.refs.is_empty() && position.parent == ParentTurn::Newest
+    });
+    let mut from_handoff = false;
+    if let Some(thread) = goes_on
+        && let Some(instead) = handoff::declare::in_place_of_last(store, thread, &declared)?
+    {
+        notice(&instead.sentence);
+        declared = instead.declared;
+        // What is declared is of this conversation.
+        position.thread = Some(thread);
+        from_handoff = true;
+    }
     Ok(AskSetup {
         opened,
         asked,
@@ -274,10 +303,8 @@ pub async fn prepare<'a>(
         },
         specialist,
         are_refs_typed: !context.refs.is_empty(),
-        declared: match seat.and_then(|seat| seat.declared.clone()) {
-            Some(declared) => declared,
-            None => context.declared(&opened.config, opened.context.rules(), store)?,
-        },
+        declared,
+        from_handoff,
         position,
         anew: begun.anew,
         project: begun.project,
@@ -675,6 +702,26 @@ impl AskSetup<'_> {
             }
             _ => None,
         };
+        let due = match self.position.intent {
+            // What can't be looked up keeps nobody from the answer.
+            TurnIntent::ChatMessage if self.opened.keeps_text() => {
+                let asked = handoff::pressure::AskedOne {
+                    specialist: self.specialist.as_ref().map(|chosen| chosen.id),
+                    model: self.model.id(),
+                };
+                let (store, window) = (&self.opened.store, self.model.window());
+                handoff::pressure::due_after(
+                    store,
+                    &turn,
+                    asked,
+                    (window, self.opened.config.handoff.auto),
+                )
+                .ok()
+                .flatten()
+                .filter(|_| !stands_beside(self.model.id()))
+            }
+            _ => None,
+        };
         Ok(AskResult {
             removed: RemovedSecrets::of(&turn.removed, &self.asked.files, &self.asked.lines),
             files: self.asked.files,
@@ -682,6 +729,8 @@ impl AskSetup<'_> {
             specialist: self.specialist,
             are_refs_typed: self.are_refs_typed,
             instead,
+            due,
+            from_handoff: self.from_handoff,
             ..AskResult::of(self.opened, &self.model, turn)
         })
     }
@@ -758,6 +807,8 @@ impl AskResult {
             removed: Vec::new(),
             instead: None,
             specialist: None,
+            due: None,
+            from_handoff: false,
         }
     }
 

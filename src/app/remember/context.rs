@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::ask::conversation;
 use crate::ask::draft::{Denial, DraftInput, PromptPlan, ReferredQuestion};
 use crate::ask::recall::DeclaredContext;
-use crate::ask::refer::ResolvedRefs;
+use crate::ask::refer::{ParentTurn, ResolvedRefs};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;
 use crate::continuity::compile::{CompileFault, ContextBundle};
@@ -23,6 +23,7 @@ use crate::recorder::Refusal;
 use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, StoreError};
 
+use super::handoff::declare::in_place_of_last;
 use super::project;
 use crate::app::ask::denial::{fault_words, refusal_words};
 use crate::app::ask::model_choice::{CallOptions, choose_in};
@@ -254,6 +255,8 @@ pub struct ContextPreview {
     pub session: Option<Uuid>,
     /// What was declared.
     pub declared: DeclaredContext,
+    /// That a handoff is shown in place of the last turns, in a sentence.
+    pub handoff: Option<String>,
     /// How that was resolved.
     pub referred: ResolvedRefs,
     /// How screens call what was compiled.
@@ -307,7 +310,7 @@ pub async fn preview(
     let kernel = Home::kernel(&store)?;
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
-    let declared = request.context.declared(&config, context.rules(), &store)?;
+    let mut declared = request.context.declared(&config, context.rules(), &store)?;
     let scope = ConversationScope {
         key: None,
         project: project::id_in_use(&store, &config)?,
@@ -348,6 +351,15 @@ pub async fn preview(
         }
         (None, None) => conversation::newest(&store, open_sessions.iter())?.unwrap_or_default(),
     };
+    let is_next = request.context.refs.is_empty() && position.parent == ParentTurn::Newest;
+    let handoff = match is_next {
+        true => in_place_of_last(&store, thread, &declared)?,
+        false => None,
+    };
+    let handoff = handoff.map(|instead| {
+        declared = instead.declared;
+        instead.sentence
+    });
     let plan = SightPlan::of(&kernel, &request.text, request.sight);
     let sight = open::sight(home, &config, (&kernel, &store), &plan)?;
     let own = model.system().map(|text| redact(text.trim()).clean);
@@ -386,6 +398,7 @@ pub async fn preview(
         ]
         .concat(),
         declared,
+        handoff,
         referred,
         names,
         outcome,

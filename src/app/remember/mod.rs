@@ -2,6 +2,7 @@
 
 pub mod context;
 pub mod correction;
+pub mod handoff;
 pub mod items;
 pub mod named_artifact;
 pub mod project;

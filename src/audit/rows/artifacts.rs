@@ -9,6 +9,7 @@ use crate::record::ledger::conversation::ConversationRows;
 use crate::record::ledger::council::Councils;
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::handoff::Handoffs;
 use crate::record::ledger::item::Items;
 use crate::record::ledger::specialist::Ratings;
 use crate::record::log::entry::Event;
@@ -43,12 +44,14 @@ impl RowCheck<'_> {
         self.check_settings(&rows)?;
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let (mut ratings, mut councils) = (Ratings::default(), Councils::default());
+        let mut handoffs = Handoffs::default();
         for row in rows {
             let is_gone = self.tombstones.erased.has(&row.id, row.line);
             let document = row.document.as_deref().filter(|_| !is_gone);
             said.take(row.line, &row.kind, &row.id, document);
             ratings.take(row.line, &row.kind, document);
             councils.take(row.line, &row.kind, &row.id, document);
+            handoffs.take(row.line, &row.kind, &row.id, document);
             items.take(row.line, &row.kind, &row.id, document, row.commitment);
             self.counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
@@ -101,6 +104,7 @@ impl RowCheck<'_> {
         self.check_items(items.into_map())?;
         self.check_ratings(ratings)?;
         self.check_councils(&councils)?;
+        self.check_handoffs(handoffs)?;
         self.check_conversations(said, &councils)
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod database;
 mod derived;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
+mod handoffs;
 mod left;
 mod orphans;
 mod ratings;

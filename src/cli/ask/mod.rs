@@ -23,6 +23,7 @@ use crate::os::shell_word;
 use crate::record::ledger::measures::QuestionDoor;
 
 use super::args::AskArgs;
+use super::remember::handoff;
 use super::screen::quiet;
 use super::set_up::init;
 use super::{Notices, could_not, program, say};
@@ -172,6 +173,9 @@ async fn answer(
                 .await?
         }
     };
+    if let Some(asked) = &report.asked {
+        handoff::run_after(opened, asked, door.told).await;
+    }
     settled(opened, &report, is_touched, door.told).await?;
     Ok(report.code)
 }

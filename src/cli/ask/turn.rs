@@ -29,6 +29,7 @@ use crate::cli::look::action;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::tree_heads;
 use crate::cli::remember::context::{self, LossesTold};
+use crate::cli::remember::handoff;
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
 use crate::cli::screen::{mark, quiet};
@@ -360,6 +361,8 @@ impl TurnScreen<'_> {
         let context = &asked.turn.context;
         disclosed(context).iter().for_each(|line| say(line));
         sent_sight(asked).iter().for_each(|line| say(line));
+        let due = handoff::due_line(asked);
+        due.iter().for_each(|line| say(line));
         code
     }
 
@@ -436,7 +439,8 @@ fn recorded_line(
 ) -> String {
     /// The columns that the line has: a title takes what is left of them.
     const COLUMNS: usize = 80;
-    let lost = context::is_short_of_turns(&asked.turn);
+    // A handoff stands for what is not shown.
+    let lost = !asked.from_handoff && context::is_short_of_turns(&asked.turn);
     let turns = context::turns_in(&asked.turn).filter(|_| lost);
     let replayed = asked.replayed.as_deref().map(short_uuids);
     let beside = [turns, replayed];
@@ -470,7 +474,7 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     let chain = format!("chain {}…", answer.chain_entry.short8());
     // The line above says it where some of them are missing.
     let turns = context::turns_in(&asked.turn);
-    let turns = turns.filter(|_| !context::is_short_of_turns(&asked.turn));
+    let turns = turns.filter(|_| asked.from_handoff || !context::is_short_of_turns(&asked.turn));
     let parts = [
         Some(answer.session.model.clone()),
         Some(answer.session.branch.clone()),

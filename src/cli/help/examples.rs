@@ -533,6 +533,51 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "handoff",
+        &[
+            (
+                "gently handoff run",
+                "the newest conversation, summed up by its model",
+            ),
+            ("gently handoff list", "all of them, and which are stale"),
+            ("gently handoff show", "what the newest one says"),
+        ],
+    ),
+    (
+        "handoff run",
+        &[
+            (
+                "gently handoff run",
+                "the newest conversation, summed up by its model",
+            ),
+            (
+                "gently handoff run \"Tax questions\" -m sonnet",
+                "another one, by another model",
+            ),
+            (
+                "gently handoff run --due",
+                "each that has none, or messages after it; for cron",
+            ),
+        ],
+    ),
+    (
+        "handoff list",
+        &[
+            ("gently handoff list", "all of them, and which are stale"),
+            (
+                "gently handoff list \"Tax questions\"",
+                "those of one conversation",
+            ),
+        ],
+    ),
+    (
+        "handoff show",
+        &[
+            ("gently handoff show", "what the newest one says"),
+            ("gently handoff show handoff-3", "what that one says"),
+        ],
+    ),
+    (
         "domain",
         &[
             (

@@ -225,6 +225,7 @@ fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
         (faults.projects, "projects"),
         (faults.ratings, "ratings"),
         (faults.councils, "councils"),
+        (faults.handoffs, "handoffs"),
         (faults.erased, "what is erased"),
         (faults.settings, "what is noted of settings"),
     ];

@@ -18,7 +18,7 @@ use crate::view::look::exchange::ExchangeView;
 use super::{action, conversation, council, drift};
 use crate::cli::args::{ActionCommand, ShowArgs};
 use crate::cli::remember::context::parts;
-use crate::cli::remember::{correction, items, project};
+use crate::cli::remember::{correction, handoff, items, project};
 use crate::cli::screen::quiet;
 use crate::cli::set_up::specialist;
 use crate::cli::{NEGATIVE, could_not, present_report, say};
@@ -63,6 +63,7 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         IdKind::Project => project::print_shown(&id, json),
         IdKind::Council => council::print_one(Some(&id), json),
         IdKind::Specialist => specialist::print_one(&id, json),
+        IdKind::Handoff => handoff::print_one(Some(&id), json),
         IdKind::Conflict
         | IdKind::Opening
         | IdKind::Consent

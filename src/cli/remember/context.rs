@@ -199,7 +199,11 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let told = || {
         let referred = &preview.referred;
         let lines = left_out(&preview.not_shown, referred.unfit);
-        lines.iter().for_each(|line| say(line));
+        preview
+            .handoff
+            .iter()
+            .chain(&lines)
+            .for_each(|line| say(line));
     };
     Ok(match &preview.outcome {
         PreviewOutcome::Denied { codes, why } => {

@@ -14,6 +14,7 @@ pub mod council;
 pub mod documents;
 pub mod erased;
 pub mod exchange;
+pub mod handoff;
 pub mod image;
 pub mod item;
 pub mod measurement_words;

@@ -3,7 +3,7 @@
 //! | on record | on a screen |
 //! |---|---|
 //! | `ledger:000183` | `fact-183` |
-//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `opening:`, `project:`, `consent:`, `export:`, `correction:`, `domain:`, `specialist:`, `promotion:`, `rating:` | `note-1` |
+//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `opening:`, `project:`, `consent:`, `export:`, `correction:`, `domain:`, `specialist:`, `promotion:`, `rating:`, `handoff:` | `note-1` |
 //! | `driftwatch:0042` | `drift-42` |
 //! | `driftwatch:` and an event's id | `drift-` and its first eight digits |
 //!
@@ -11,7 +11,7 @@
 //! typed.
 
 /// The word on screens, what stands before the colon on record, and the width of its number there.
-const KINDS: [(&str, &str, usize); 17] = [
+const KINDS: [(&str, &str, usize); 18] = [
     ("fact", "ledger", 6),
     ("note", "note", 6),
     ("decision", "decision", 6),
@@ -29,6 +29,7 @@ const KINDS: [(&str, &str, usize); 17] = [
     ("promotion", "promotion", 6),
     ("rating", "rating", 6),
     ("council", "council", 6),
+    ("handoff", "handoff", 6),
 ];
 /// So many digits of an id are enough.
 const DIGITS: usize = 8;
@@ -122,6 +123,7 @@ mod tests {
             ("promotion:000001", "promotion-1"),
             ("rating:000001", "rating-1"),
             ("council:000001", "council-1"),
+            ("handoff:000001", "handoff-1"),
         ] {
             assert_eq!(short_name(id), short);
             for typed in [short, id, &short.replace('-', ":"), &short.to_uppercase()] {

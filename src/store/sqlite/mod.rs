@@ -65,6 +65,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         include_str!("../../../migrations/sqlite/0006_councils.sql"),
     ),
     (
+        "V7__handoffs",
+        include_str!("../../../migrations/sqlite/0007_handoffs.sql"),
+    ),
+    (
         "V8__reports",
         include_str!("../../../migrations/sqlite/0008_reports.sql"),
     ),
@@ -780,7 +784,8 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        assert_eq!(new.version().unwrap(), 6);
+        let newest = u32::try_from(MIGRATIONS.len()).unwrap();
+        assert_eq!(new.version().unwrap(), newest);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());
     }

@@ -27,6 +27,7 @@ use super::warning::{CarriedWarningView, WarningView};
 use crate::view::look::action::ActionView;
 use crate::view::look::exchange::UsageView;
 use crate::view::remember::context::TurnContextView;
+use crate::view::remember::handoff::DueHandoffView;
 use crate::view::remember::item::ShownConflictView;
 
 /// A turn on record.
@@ -101,6 +102,8 @@ pub struct TurnView {
     pub carried_warnings: Vec<CarriedWarningView>,
     /// What disagrees among what the model was shown.
     pub conflicts: Vec<ShownConflictView>,
+    /// Why the conversation is to be summed up; null where it is not.
+    pub handoff_due: Option<DueHandoffView>,
 }
 
 /// Why there is no block.
@@ -404,6 +407,7 @@ impl TurnView {
             warnings: asked.warnings.iter().map(WarningView::of).collect(),
             carried_warnings: asked.carried.iter().map(CarriedWarningView::of).collect(),
             conflicts: asked.conflicts.iter().map(ShownConflictView::of).collect(),
+            handoff_due: asked.due.as_ref().map(DueHandoffView::of),
         }
     }
 }

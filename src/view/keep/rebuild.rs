@@ -85,6 +85,8 @@ pub struct DerivedFaultsView {
     pub ratings: u64,
     /// Rows of what councils decided.
     pub councils: u64,
+    /// Rows of handoffs.
+    pub handoffs: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -102,6 +104,7 @@ impl DerivedFaultsView {
             projects: faults.projects,
             ratings: faults.ratings,
             councils: faults.councils,
+            handoffs: faults.handoffs,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,

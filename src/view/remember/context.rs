@@ -244,6 +244,8 @@ pub struct PreviewView {
     pub not_shown: Vec<UnshownView>,
     /// Turns of `last:N` that have no place.
     pub not_declared: u64,
+    /// That a handoff would be shown in place of the last turns, in a sentence; null elsewhere.
+    pub handoff: Option<String>,
 }
 
 impl PreviewView {
@@ -260,6 +262,7 @@ impl PreviewView {
             deep: preview.declared.deep,
             not_shown: UnshownView::all(&preview.not_shown),
             not_declared: preview.referred.unfit,
+            handoff: preview.handoff.clone(),
         }
     }
 }

@@ -2,5 +2,6 @@
 
 pub mod context;
 pub mod correction;
+pub mod handoff;
 pub mod item;
 pub mod project;

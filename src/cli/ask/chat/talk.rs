@@ -19,6 +19,7 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::set_up::specialist::{called, find as find_specialist, on_record};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
 use crate::cli::flags::spelled;
+use crate::cli::remember::handoff;
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
@@ -429,6 +430,9 @@ impl Chat {
         if let Some(exchange) = report.asked.as_ref().map(|asked| asked.exchange()) {
             turn.offered = offered(&home.opened.store, exchange).ok().flatten();
             self.stand_behind(exchange);
+        }
+        if let (Some(home), Some(asked)) = (&self.home, &report.asked) {
+            handoff::run_after(&home.opened, asked, &told).await;
         }
         let signalled = self.settle(&report, &told).await;
         turn.signalled = turn.signalled.or(signalled);
