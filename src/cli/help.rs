@@ -56,7 +56,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &[
-            "search", "show", "log", "context", "drift", "action", "sight", "stats",
+            "search", "show", "log", "context", "council", "drift", "action", "sight", "stats",
         ],
     ),
     (
