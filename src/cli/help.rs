@@ -60,6 +60,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "show",
             "log",
             "context",
+            "council",
             "drift",
             "assertion",
             "action",

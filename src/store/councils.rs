@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::record::ledger::council::{CouncilAnswer, CouncilReview, council_of};
+use crate::record::ledger::specialist::SpecialistId;
 
 use super::access::{ReadStore, WriteStore};
 use super::table::values;
@@ -40,6 +41,17 @@ impl ReadStore {
     pub fn council_answers_by_exchange(&self) -> Result<BTreeMap<Uuid, CouncilAnswer>, StoreError> {
         let rows = self.rows::<CouncilAnswer>("ORDER BY rowid", values![])?;
         Ok(rows.into_iter().map(|row| (row.exchange, row)).collect())
+    }
+
+    /// Each member of a first round whose prompt stands on a line or behind it: its specialist, its
+    /// model, and whether its answer won.
+    pub fn council_places(
+        &self,
+        from: u64,
+    ) -> Result<Vec<(SpecialistId, String, bool)>, StoreError> {
+        let sql = "SELECT c.specialist, e.model, c.place = 'won' FROM council_answer c
+                     JOIN llm_exchange e ON e.exchange_id = c.exchange_id WHERE e.prompt_line >= ?1";
+        self.list("read what councils decided", sql, values![from])
     }
 
     /// What all reviews say, by id.

@@ -100,10 +100,14 @@ fn times(times: ModelTimes) -> String {
     )
 }
 
-/// What people said; nothing where nobody said anything.
+/// What people said, and how many councils it won; nothing where nobody said anything and it answered in
+/// none.
 fn said(part: &AnswererPart) -> Option<String> {
-    let is_said = part.good + part.bad > 0;
-    is_said.then(|| format!("rated     {} good, {} bad", part.good, part.bad))
+    let is_said = part.good + part.bad > 0 || part.won.is_some();
+    let won = part
+        .won
+        .map_or_else(String::new, |won| format!("; councils won: {won}"));
+    is_said.then(|| format!("rated     {} good, {} bad{won}", part.good, part.bad))
 }
 
 /// What is expected of a specialist; nothing of a model by itself.

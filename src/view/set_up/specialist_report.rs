@@ -9,7 +9,7 @@ use crate::record::ledger::specialist::PromotionEvent;
 use crate::view::look::stats::FiguresView;
 
 /// Why nobody has won: only a council is won.
-const NO_COUNCIL: &str = "no council is on record";
+const NO_COUNCIL: &str = "it answered in no council of this time";
 /// Why there is no welfare of somebody: it is of a question.
 const OF_A_QUESTION: &str =
     "welfare is of a question and its domains: gently ask --accuracy fast --json has it";
@@ -47,7 +47,7 @@ pub struct AnswererPartView {
     /// What was asked of it, and what became of that.
     #[serde(flatten)]
     pub figures: FiguresView,
-    /// How many councils it won; null without any.
+    /// How many councils it won, of those that it answered in; null without any.
     pub won: Option<u64>,
     /// Why that is null.
     pub won_why_not: Option<&'static str>,
@@ -146,8 +146,8 @@ impl AnswererPartView {
             model: part.who.model.clone(),
             bound: part.is_bound,
             figures: FiguresView::of(&part.figures),
-            won: None,
-            won_why_not: Some(NO_COUNCIL),
+            won: part.won,
+            won_why_not: part.won.is_none().then_some(NO_COUNCIL),
             good: part.good,
             bad: part.bad,
             expected: part.expected,

@@ -66,6 +66,8 @@ pub struct AnswererPart {
     pub is_bound: bool,
     /// What was asked of it, and what became of that.
     pub figures: Figures,
+    /// How many councils it won, of those that it answered in; none where it answered in none.
+    pub won: Option<u64>,
     /// How often a person called an answer good, of what was said in this time.
     pub good: u64,
     /// How often bad.
@@ -110,6 +112,8 @@ struct AnswererTally {
     counted: Tally,
     /// Milliseconds that its model took.
     took: Vec<u64>,
+    /// Of councils that it answered in.
+    won: Option<u64>,
     good: u64,
     bad: u64,
     /// By domain, since ever.
@@ -147,6 +151,7 @@ impl AnswererTally {
             name: specialist.map(called),
             is_bound: bound.and_then(|one| one.model.as_deref()) == Some(who.model.as_str()),
             figures: self.counted.figures(),
+            won: self.won,
             good: self.good,
             bad: self.bad,
             rated: rated.collect(),
@@ -210,6 +215,14 @@ fn report_in(
         };
         let is_recent = rating.line >= from;
         tallies.entry(who).or_default().rating(rating, is_recent);
+    }
+    for (specialist, model, has_won) in store.council_places(from)? {
+        let who = Answerer {
+            specialist: Some(specialist),
+            model,
+        };
+        let tally = tallies.entry(who).or_default();
+        *tally.won.get_or_insert(0) += u64::from(has_won);
     }
     for one in all.specialists.values().filter(|one| !one.is_retired) {
         let who = one.model.as_ref().map(|model| Answerer {
