@@ -72,7 +72,7 @@ mod tests {
     fn exchanges_are_counted_along_their_lines() {
         let plan = plan(COUNTED);
         assert!(
-            plan.contains("e USING INDEX idx_llm_exchange_line (prompt_line>?)")
+            plan.contains("e USING COVERING INDEX idx_llm_exchange_counted (prompt_line>?)")
                 && !plan.contains("TEMP B-TREE"),
             "{plan}"
         );
