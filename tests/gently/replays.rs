@@ -154,7 +154,7 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         ("DELETE FROM thread", "same_events"),
         ("UPDATE thread SET number = 7", "same_events"),
         (
-            "UPDATE thread_turn SET intent_type = 'chat.command'",
+            "UPDATE thread_turn SET intent_type = 'context.handoff'",
             "same_context",
         ),
     ] {
