@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
 use gently::ask::refer::{ReferRules, refer};
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnPlace;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
 use gently::home::Home;
@@ -206,8 +207,10 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
                 config: &config,
                 room: None,
             };
-            let referred =
-                refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
+            let thread = thread_id(session.id, 0);
+            let parent = store.newest_message(thread).unwrap();
+            let place = TurnPlace::of_message(thread, parent);
+            let referred = refer(&store, rules, place, &declared).unwrap();
             let now = Seconds::new(clock).unwrap();
             let recalled = recall(&store, &kernel, &text, &referred, deep, now).unwrap();
             let bundle = compile(&Inputs {

@@ -12,6 +12,7 @@ use gently::ask::recall::{DeclaredContext, Reference, recall};
 use gently::ask::refer::{ReferRules, count, refer};
 use gently::audit::replay::{AssertionOutcome, Replay};
 use gently::continuity::compile::{Inputs, compile};
+use gently::continuity::declared::TurnPlace;
 use gently::continuity::prompt::render;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{Placeholders, redact};
@@ -204,13 +205,10 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         config: house.config,
         room: None,
     };
-    let referred = refer(
-        house.store,
-        rules,
-        (thread_id(session.id, 0), None),
-        &declared,
-    )
-    .unwrap();
+    let thread = thread_id(session.id, 0);
+    let parent = house.store.newest_message(thread).unwrap();
+    let place = TurnPlace::of_message(thread, parent);
+    let referred = refer(house.store, rules, place, &declared).unwrap();
     let counts = count(house.store, house.kernel, &referred.context, now).unwrap();
     let recalled = recall(house.store, house.kernel, &text, &referred, false, now).unwrap();
     let bundle = compile(&Inputs {

@@ -814,7 +814,7 @@ fn a_filter_finds_the_same_whichever_way_the_search_goes() {
                 .execute(
                     "INSERT INTO thread_turn (line, turn_id, thread_id, intent_type, config_digest, declared,
                        transformations, inputs, reasons)
-                     SELECT line, turn_id, '00000000-0000-8000-8000-000000000099', '', '', '[]', '[]', '{}', '[]'
+                     SELECT line, turn_id, '00000000-0000-8000-8000-000000000099', 'chat.message', '', '[]', '[]', '{}', '[]'
                        FROM chat_turn WHERE n = ?1",
                     [n],
                 )
