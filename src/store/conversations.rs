@@ -136,7 +136,8 @@ fn messages(after: bool) -> String {
 }
 
 /// The exchanges of a thread, counted.
-const TURNS: &str = "SELECT ifnull(sum(EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line)), 0), min(v.line), max(v.line)
+const TURNS: &str = "SELECT ifnull(sum(EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line)), 0), min(v.line),
+       max(CASE WHEN EXISTS (SELECT 1 FROM message_turn m WHERE m.line = v.line) THEN v.line END)
        FROM thread_event v WHERE v.thread_id = ?1 AND v.kind = 'INTENT'";
 
 /// The models of the newest exchanges (`?2`) of a thread, and whether they answered: the one that did

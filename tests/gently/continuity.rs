@@ -96,7 +96,7 @@ fn a_fact_counts_once_it_is_ratified_and_until_it_is_retired() {
         ),
         (
             &["fact", "ratify", "note:000001"],
-            "no fact 'note-1' is on record",
+            "note-1 is no fact: gently show note-1",
         ),
         (
             &["note", "retire", "ledger:000001"],

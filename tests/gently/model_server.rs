@@ -373,7 +373,9 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         if !matches!(self.script.first(), Some(Behaviour::ClosesAtOnce)) {
             let received = receive(&stream)?;
-            let is_look = self.lists && LOOKS.contains(&received.line.as_str());
+            // A list of models is asked for by whoever looks, and is no question.
+            let is_list = received.line.starts_with("GET ");
+            let is_look = LOOKS.contains(&received.line.as_str()) && (self.lists || is_list);
             let mut number = 0;
             self.change(|state| {
                 number = state.requests.len();

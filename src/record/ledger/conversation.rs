@@ -142,9 +142,9 @@ pub struct ConversationRow {
 pub struct ThreadTurns {
     /// Number of the exchanges that are messages.
     pub count: u64,
-    /// Line of the first one's prompt; none without any.
+    /// Line of the first exchange's prompt, message or not; none without any.
     pub first: Option<u64>,
-    /// Line of the newest one's prompt.
+    /// Line of the newest message's prompt.
     pub last: Option<u64>,
 }
 
@@ -154,7 +154,9 @@ impl ThreadTurns {
     pub fn take(&mut self, line: u64, is_message: bool) {
         self.count += u64::from(is_message);
         self.first = Some(self.first.map_or(line, |first| first.min(line)));
-        self.last = self.last.max(Some(line));
+        if is_message {
+            self.last = self.last.max(Some(line));
+        }
     }
 }
 
@@ -204,7 +206,9 @@ impl ConversationRow {
     /// Takes its next exchange, by the line of its prompt.
     pub fn ask(&mut self, line: u64, is_message: bool) {
         self.turns += u64::from(is_message);
-        self.last_line = line;
+        if is_message {
+            self.last_line = line;
+        }
     }
 
     /// Takes the next artifact about it.
