@@ -21,7 +21,7 @@ impl ReadStore {
                     ORDER BY v.event_index DESC LIMIT ?2";
         self.list(
             "read a thread's questions",
-            &sql,
+            sql,
             values![thread, most, MOST_BYTES],
         )
     }
