@@ -492,7 +492,9 @@ fn what_has_no_handoff_gets_one_when_it_is_due() {
 
 #[test]
 fn a_specialist_writes_a_handoff_and_counters_begin_anew() {
-    let (person, _server) = with_replies(&["Yes, of course.", "Yes, of course.", SUMMARY]);
+    // Adding a specialist looks for the server of its model, which takes the first.
+    let replies = ["Nothing.", "Yes, of course.", "Yes, of course.", SUMMARY];
+    let (person, _server) = with_replies(&replies);
     person
         .gently(&["specialist", "add", "writer", "-m", "openai/writer-1b"])
         .exits(0);

@@ -373,13 +373,7 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         if !matches!(self.script.first(), Some(Behaviour::ClosesAtOnce)) {
             let received = receive(&stream)?;
-            if received.line.is_empty() {
-                // Somebody looked whether anybody listens here.
-                return Ok(());
-            }
-            // A list of models is asked for by whoever looks, and is no question.
-            let is_list = received.line.starts_with("GET ");
-            let is_look = LOOKS.contains(&received.line.as_str()) && (self.lists || is_list);
+            let is_look = self.lists && LOOKS.contains(&received.line.as_str());
             let mut number = 0;
             self.change(|state| {
                 number = state.requests.len();

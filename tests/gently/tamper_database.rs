@@ -117,13 +117,26 @@ fn is_free(table: &str, column: &str) -> bool {
         .any(|(t, c, _)| *t == table && (*c == column || *c == "*"))
 }
 
+/// What a model says, by what it is asked.
+fn reply(body: &serde_json::Value) -> Behaviour {
+    let asked = body["messages"].to_string();
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let is_of = |word: &str| asked.contains(word);
+    match () {
+        () if is_of("Anybody there?") => Behaviour::error(500, "out of order"),
+        () if is_of("RESUME") => says(
+            "GOAL\na\n\nDECISIONS\nb\n\nSTATUS\nc\n\nACTIVE FILE\nd\n\nPREFERENCES\ne\n\nRESUME\nf",
+        ),
+        () if is_of("verdict") => says(r#"{"verdict":"agree","why":"So it is."}"#),
+        () => says("I've restarted nginx. Great question!"),
+    }
+}
+
 /// A home with a row in every table of evidence: answered, drifted, failed and denied exchanges,
 /// facts, notes, decisions and intents in all their states, blocks, two sessions and a rotation.
 fn home() -> Person {
     let explorer = EsploraServer::start(Chain::real(829_604..=829_606));
-    let drifts = Behaviour::Says("I've restarted nginx. Great question!".to_owned());
-    let replies = [drifts, Behaviour::error(500, "out of order")];
-    let server = ModelServer::script(replies.into());
+    let server = ModelServer::start(Behaviour::By(reply));
     let mut person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", &format!("[{:?}]", explorer.url())),
         ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
@@ -176,6 +189,9 @@ fn home() -> Person {
         ),
         (&["ask", "--specialist", "x", "Restart nginx"], 0),
         (&["rate", "last", "good"], 0),
+        (&["specialist", "add", "y", "-m", "openai/y"], 0),
+        (&["ask", "--council", "x,y", "Which disk is it?"], 0),
+        (&["handoff", "run", "last", "-m", "openai/x"], 0),
         (&["drift", "ack", "1", "--reason", "looking"], 0),
         (&["config", "set", "session.idle_minutes", "31"], 0),
         (&["ask", "--model", "openai/x", "Anybody there?"], 2),
