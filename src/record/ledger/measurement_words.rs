@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::bundle::Measurement;
 
 /// Values that no phrase has named so far.
-type UnnamedValues<'a> = BTreeMap<&'a str, &'a Measurement>;
+type MeasuredByName<'a> = BTreeMap<&'a str, &'a Measurement>;
 
 /// Names of values that are said together, and how; each `{}` is one of them, in their order.
 const PHRASES: [(&[&str], &str); 13] = [
@@ -48,7 +48,7 @@ const UNITS: [(&str, &str); 4] = [
 /// The values in words, those that belong together in one phrase; what has no phrase of its own
 /// follows by its name.
 pub fn values_in_words(values: &BTreeMap<String, Measurement>) -> Vec<String> {
-    let mut left: UnnamedValues<'_> = values
+    let mut left: MeasuredByName<'_> = values
         .iter()
         .map(|(name, value)| (name.as_str(), value))
         .collect();
@@ -61,7 +61,7 @@ pub fn values_in_words(values: &BTreeMap<String, Measurement>) -> Vec<String> {
 }
 
 /// A phrase with its values, which are named with it; none where one of them is missing.
-fn phrase(left: &mut UnnamedValues<'_>, names: &[&str], words: &str) -> Option<String> {
+fn phrase(left: &mut MeasuredByName<'_>, names: &[&str], words: &str) -> Option<String> {
     if !names.iter().all(|name| left.contains_key(*name)) {
         return None;
     }
@@ -72,7 +72,7 @@ fn phrase(left: &mut UnnamedValues<'_>, names: &[&str], words: &str) -> Option<S
 }
 
 /// `free space on /: 69,362 MB of 250,000, 73% used`, for each disk.
-fn disks(left: &mut UnnamedValues<'_>) -> Vec<String> {
+fn disks(left: &mut MeasuredByName<'_>) -> Vec<String> {
     let mut said = Vec::new();
     for n in 1.. {
         let name = format!("disk{n}_mount");

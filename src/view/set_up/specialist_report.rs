@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::app::set_up::specialist::report::{
-    AnswererPart, BindingChange, RatedDomain, SpecialistReport,
+    AnswererPart, DatedBinding, RatedDomain, SpecialistReport,
 };
 use crate::record::ledger::specialist::PromotionEvent;
 use crate::view::look::stats::FiguresView;
@@ -174,7 +174,7 @@ impl RatedDomainView {
 }
 
 impl BindingChangeView {
-    fn of(binding: &BindingChange) -> Self {
+    fn of(binding: &DatedBinding) -> Self {
         BindingChangeView {
             id: binding.id.clone(),
             day: binding.day.clone(),

@@ -1,7 +1,7 @@
 //! What was expected of each specialist by days, and when it was bound to another model, as a picture.
 
 use super::SpecialistReport;
-use super::history::{BindingChange, UtilityHistory, UtilityLine};
+use super::history::{DatedBinding, UtilityHistory, UtilityLine};
 use crate::app::look::day_chart::{ChartLine, ChartMark, ChartPart, MOST_LINES, NoChart, picture};
 use crate::record::ledger::specialist::PromotionEvent;
 
@@ -33,7 +33,7 @@ fn line(line: &UtilityLine) -> ChartLine {
 }
 
 fn marks(history: &UtilityHistory) -> Vec<ChartMark> {
-    let mark = |binding: &BindingChange| {
+    let mark = |binding: &DatedBinding| {
         let day = history
             .days
             .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answerer, overall};
+use super::{ReportedAnswerer, overall};
 use crate::app::look::stats::{DAY, MOST_DAYS, name_of};
 use crate::app::set_up::specialist::called;
 use crate::record::ledger::specialist::{
@@ -13,7 +13,7 @@ use crate::store::{ReadStore, StoreError};
 
 /// A specialist that was bound to another model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BindingChange {
+pub struct DatedBinding {
     /// Id of the record.
     pub id: String,
     /// Day of UTC, such as `2026-11-25`; none where its line is not here.
@@ -32,7 +32,7 @@ pub struct BindingChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UtilityLine {
     /// The specialist with its model, or the model.
-    pub who: Answerer,
+    pub who: ReportedAnswerer,
     /// What people call the specialist.
     pub name: String,
     /// How many of its answers were rated.
@@ -49,7 +49,7 @@ pub struct UtilityHistory {
     /// The specialists with models that were rated, the most rated first.
     pub lines: Vec<UtilityLine>,
     /// Promotions and rollbacks, in their order.
-    pub bindings: Vec<BindingChange>,
+    pub bindings: Vec<DatedBinding>,
 }
 
 /// Which day a line of the log is of, for lines that are asked for in their order: a day's first line
@@ -92,12 +92,12 @@ impl UtilityHistory {
         (ratings, all): (&[Rating], &Specialists),
     ) -> Result<UtilityHistory, StoreError> {
         let mut days = LineDays { store, at: None };
-        let mut grown: BTreeMap<Answerer, Growth> = BTreeMap::new();
+        let mut grown: BTreeMap<ReportedAnswerer, Growth> = BTreeMap::new();
         for rating in ratings.iter().filter(|rating| rating.specialist.is_some()) {
             let Some(day) = days.day_of(rating.line)? else {
                 continue;
             };
-            let who = Answerer {
+            let who = ReportedAnswerer {
                 specialist: rating.specialist,
                 model: rating.model.clone(),
             };
@@ -117,7 +117,7 @@ impl UtilityHistory {
 
 /// All of it over the same days.
 fn told(
-    grown: BTreeMap<Answerer, Growth>,
+    grown: BTreeMap<ReportedAnswerer, Growth>,
     changed: &[(&Promotion, Option<u64>)],
     all: &Specialists,
 ) -> UtilityHistory {
@@ -127,7 +127,7 @@ fn told(
     let span = seen.iter().min().zip(seen.iter().max());
     let span = span.map(|(first, last)| (*first).max(last.saturating_sub(MOST_DAYS))..=*last);
     let name = |id| all.specialists.get(&id).map(called).unwrap_or_default();
-    let line = |(who, growth): (Answerer, Growth)| UtilityLine {
+    let line = |(who, growth): (ReportedAnswerer, Growth)| UtilityLine {
         name: who.specialist.map(name).unwrap_or_default(),
         rated: growth.counted.rated,
         values: span
@@ -143,7 +143,7 @@ fn told(
     };
     let mut lines: Vec<UtilityLine> = grown.into_iter().map(line).collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.rated));
-    let binding = |(one, day): &(&Promotion, Option<u64>)| BindingChange {
+    let binding = |(one, day): &(&Promotion, Option<u64>)| DatedBinding {
         id: one.id.clone(),
         day: day.map(name_of),
         name: name(one.specialist),
@@ -169,7 +169,7 @@ mod tests {
             counted: RatingCount::default(),
             by_day: days.iter().copied().collect(),
         };
-        let who = |n| Answerer {
+        let who = |n| ReportedAnswerer {
             specialist: Some(SpecialistId(n)),
             model: "m".to_owned(),
         };

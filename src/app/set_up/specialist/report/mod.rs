@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 
 pub use chart::chart;
-pub use history::{BindingChange, UtilityHistory};
+pub use history::{DatedBinding, UtilityHistory};
 
 use super::{called, on_record};
 use crate::app::home::open::{self, OpenHomeError};
@@ -29,7 +29,7 @@ use crate::store::{CountedRun, ReadStore, StoreError};
 
 /// Who answered: a specialist with a model, or a model that was asked by its own name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Answerer {
+pub struct ReportedAnswerer {
     /// The specialist; none where a model was asked by its own name.
     pub specialist: Option<SpecialistId>,
     /// The model.
@@ -59,7 +59,7 @@ pub struct RatedDomain {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswererPart {
     /// The specialist with its model, or the model.
-    pub who: Answerer,
+    pub who: ReportedAnswerer,
     /// What people call the specialist.
     pub name: Option<String>,
     /// Whether the specialist is bound to this model now, and is not over.
@@ -136,7 +136,7 @@ impl AnswererTally {
         count.good += u64::from(is_good);
     }
 
-    fn part(mut self, who: Answerer, all: &Specialists) -> AnswererPart {
+    fn part(mut self, who: ReportedAnswerer, all: &Specialists) -> AnswererPart {
         let specialist = who.specialist.and_then(|id| all.specialists.get(&id));
         let bound = specialist.filter(|one| !one.is_retired);
         let counts: Vec<RatingCount> = self.rated.into_values().collect();
@@ -209,7 +209,7 @@ fn report_in(
         Ok(())
     })?;
     for rating in &ratings {
-        let who = Answerer {
+        let who = ReportedAnswerer {
             specialist: rating.specialist,
             model: rating.model.clone(),
         };
@@ -217,7 +217,7 @@ fn report_in(
         tallies.entry(who).or_default().rating(rating, is_recent);
     }
     for (specialist, model, has_won) in store.council_places(from)? {
-        let who = Answerer {
+        let who = ReportedAnswerer {
             specialist: Some(specialist),
             model,
         };
@@ -225,7 +225,7 @@ fn report_in(
         *tally.won.get_or_insert(0) += u64::from(has_won);
     }
     for one in all.specialists.values().filter(|one| !one.is_retired) {
-        let who = one.model.as_ref().map(|model| Answerer {
+        let who = one.model.as_ref().map(|model| ReportedAnswerer {
             specialist: Some(one.id),
             model: model.clone(),
         });
@@ -242,7 +242,10 @@ fn report_in(
 
 /// Specialists in their order, each with the model that it is bound to first; then models by how much
 /// they were asked.
-fn parts(tallies: HashMap<Answerer, AnswererTally>, all: &Specialists) -> Vec<AnswererPart> {
+fn parts(
+    tallies: HashMap<ReportedAnswerer, AnswererTally>,
+    all: &Specialists,
+) -> Vec<AnswererPart> {
     let parts = tallies.into_iter();
     let mut parts: Vec<AnswererPart> = parts.map(|(who, tally)| tally.part(who, all)).collect();
     parts.sort_by_cached_key(|part| {
@@ -263,7 +266,7 @@ fn parts(tallies: HashMap<Answerer, AnswererTally>, all: &Specialists) -> Vec<An
 fn runs(
     store: &ReadStore,
     (from, since): (u64, Seconds),
-) -> Result<HashMap<Answerer, AnswererTally>, StoreError> {
+) -> Result<HashMap<ReportedAnswerer, AnswererTally>, StoreError> {
     let drift = store.drift_classes(from)?;
     let mut drift = drift.iter().peekable();
     // Whoever is asked, is asked again: the names stand here once.
@@ -282,7 +285,7 @@ fn runs(
     })?;
     let all = known.into_iter().flat_map(|(specialist, models)| {
         models.into_iter().map(move |(model, tally)| {
-            let who = Answerer { specialist, model };
+            let who = ReportedAnswerer { specialist, model };
             (who, tally)
         })
     });
@@ -331,7 +334,7 @@ mod tests {
         for rating in ratings {
             tally.rating(rating, rating.line >= from);
         }
-        let who = Answerer {
+        let who = ReportedAnswerer {
             specialist: ratings.first().and_then(|rating| rating.specialist),
             model: "m".to_owned(),
         };
