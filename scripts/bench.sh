@@ -17,6 +17,7 @@
 #                                      each form, and gently trace verify, with the home and without; RUNS (3) of each
 #   scripts/bench.sh sanitize [FILE…]  redacting 1 MB of each family of hostile text and of each file, in milliseconds
 #                                      of processor time; RUNS (5) times
+#   scripts/bench.sh reports           gently assertion report, specialist report and stats over a million answers
 #   scripts/bench.sh council           councils of three who review each other, at a server that takes 300 ms for each
 #                                      answer and review; RUNS (20) of them
 #   scripts/bench.sh judge             judging a reply of 1 MB to a prompt of 1 MB, of each family of hostile text, and of
@@ -38,7 +39,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,35s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,36s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -48,7 +49,7 @@ case "$part" in
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
-  judge | council) (($# == 0)) || usage ;;
+  judge | council | reports) (($# == 0)) || usage ;;
   *) usage ;;
 esac
 if (($# == 0)); then
@@ -66,6 +67,9 @@ program=ledgers
 case "$part" in ask | check | context | council | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
 
 profile="${PROFILE:-release}"
+if [[ "$part" == reports ]]; then
+  exec cargo test --profile "$profile" --locked --quiet --test gently -- --ignored --exact --nocapture reports::a_million_answers_are_counted
+fi
 cargo build --profile "$profile" --locked --quiet --bin gently --test "$program"
 target="${CARGO_TARGET_DIR:-target}/${profile/#dev/debug}"
 # The newest of the test programs of that name is the one just built.

@@ -1,5 +1,6 @@
 //! A moment as people type it.
 
+use crate::app::home::open::{self, OpenHomeError};
 use crate::app::sentence::{FieldSentence, RequestField, sentence};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
@@ -64,6 +65,12 @@ pub fn past(field: RequestField, text: &str, now: Seconds) -> Result<Seconds, Fi
         ]);
     }
     Ok(time)
+}
+
+/// Since when something is counted, by this machine's clock; none where nobody says.
+pub fn since(text: Option<&str>) -> Result<Option<Seconds>, OpenHomeError> {
+    let since = text.map(|text| past(RequestField::Since, text, open::clock_or_epoch()));
+    since.transpose().map_err(OpenHomeError::Wanting)
 }
 
 /// The same where a number alone is one of days.

@@ -10,7 +10,7 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
 use crate::person::{Person, ran, run};
 use crate::pty::Typist;
-use crate::unguarded::unguarded;
+use crate::unguarded::found_and_made_again;
 
 const QUESTION: &str = "What is the capital of Australia?";
 
@@ -743,7 +743,7 @@ fn a_council_that_was_changed_by_hand_is_found_and_made_again() {
         true => says(&vote("agree", None).to_string()),
     }));
     asked(&person, &["--council", "one,two", QUESTION], 0);
-    for change in [
+    let changes = [
         "UPDATE council_answer SET place = 'won'",
         "UPDATE council_answer SET payment = 1",
         "UPDATE council_answer SET confidence = NULL",
@@ -751,18 +751,8 @@ fn a_council_that_was_changed_by_hand_is_found_and_made_again() {
         "DELETE FROM council_review",
         "DELETE FROM council_answer",
         "UPDATE conversation SET turns = 2",
-    ] {
-        unguarded(person.home().join("gently.db"))
-            .execute(change, [])
-            .unwrap();
-        assert_eq!(person.verified()["answers"]["consistent"], "no", "{change}");
-        person.gently(&["audit", "rebuild"]).exits(0);
-        assert_eq!(
-            person.verified()["answers"]["consistent"],
-            "yes",
-            "{change}"
-        );
-    }
+    ];
+    found_and_made_again(&person, &changes);
     // What erasing leaves: nobody was decided against.
     person
         .gently(&["erase", "council-1", "--yes", "--reason", "test"])

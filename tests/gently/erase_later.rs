@@ -8,19 +8,13 @@ use serde_json::json;
 
 use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
-use crate::opening::{both, open, signer};
+use crate::opening::{both, open, served, signer};
 use crate::person::Person;
 use crate::unguarded::unguarded;
 
 /// Three questions of one conversation, each of which sees the earlier ones, beside a note.
 fn three() -> (Person, ModelServer) {
-    let server = ModelServer::start(Behaviour::Good);
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/x"),
-        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, server) = served(Behaviour::Good);
     person.gently(&["init"]).exits(0);
     let note = ["note", "add", "The quetzalcoatl disk hums."];
     person.gently(&note).exits(0);
@@ -264,13 +258,7 @@ fn later_turns_can_be_opened_after_an_erasure() {
 /// same command goes on with the rest.
 #[test]
 fn what_of_many_is_erased_is_said_when_a_portion_fails() {
-    let server = ModelServer::start(Behaviour::Good);
-    let person = Person::with(&[
-        ("GENTLY_ANCHOR_MODE", "off"),
-        ("GENTLY_MODEL_DEFAULT", "openai/x"),
-        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
-        ("OPENAI_API_KEY", "test"),
-    ]);
+    let (person, _server) = served(Behaviour::Good);
     let questions: String = (1..=203).map(|n| format!("What is {n}?\n")).collect();
     person.piped(&["chat"], questions.as_bytes()).exits(0);
     let database = Connection::open(person.at("gently.db")).unwrap();

@@ -11,7 +11,7 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::{scripted, served};
 use crate::person::Person;
 use crate::pty::Typist;
-use crate::unguarded::unguarded;
+use crate::unguarded::{found_and_made_again, unguarded};
 
 const SUMMARY: &str = "GOAL\nA trip to Lisbon.\nDECISIONS\nBy train.\nSTATUS\nNothing is booked.\nACTIVE FILE\nnone\n\
                        PREFERENCES\nShort answers.\nRESUME\nBook the train.";
@@ -248,21 +248,15 @@ fn a_handoff_that_was_changed_by_hand_is_found_and_made_again() {
     let (person, server) = with_replies(&["Hi.", SUMMARY, "Well."]);
     asked(&person, "Hello");
     made(&person, &[]);
-    for change in [
+    let changes = [
         "UPDATE handoff SET upto = 0",
         "UPDATE handoff SET trigger_name = 'time_gap'",
         "UPDATE handoff SET thread_number = 7",
         "UPDATE handoff SET specialist = 'specialist:000001'",
         "UPDATE handoff SET exchange_id = (SELECT exchange_id FROM llm_exchange ORDER BY prompt_line LIMIT 1)",
         "DELETE FROM handoff",
-    ] {
-        unguarded(person.home().join("gently.db"))
-            .execute(change, [])
-            .unwrap();
-        assert_eq!(consistent(&person), "no", "{change}");
-        person.gently(&["audit", "rebuild"]).exits(0);
-        assert_eq!(consistent(&person), "yes", "{change}");
-    }
+    ];
+    found_and_made_again(&person, &changes);
     // A row that says something else than its artifact is gone on from by nobody.
     let change = "UPDATE handoff SET upto = upto - 1";
     unguarded(person.home().join("gently.db"))

@@ -525,10 +525,9 @@ const A_MILLION: &str = "
     INSERT INTO assertion_event SELECT prompt_line, name, e.exchange_id, hex(randomblob(16)), 'soft', prompt_line % 20 <> 0, e.created_at
         FROM llm_exchange e CROSS JOIN (SELECT DISTINCT name FROM assertion_event) WHERE prompt_line >= 1000000;";
 
-/// What a million answers take; run by hand, as making them takes minutes:
-/// `cargo test --test gently -- --ignored --nocapture a_million`.
+/// What a million answers take.
 #[test]
-#[ignore = "makes a database of some gigabytes"]
+#[ignore = "makes a database of some gigabytes: scripts/bench.sh reports runs it"]
 fn a_million_answers_are_counted() {
     let (person, _server) = with_runs();
     unguarded(person.at("gently.db"))

@@ -7,7 +7,7 @@ use crate::opening::served;
 use crate::person::Person;
 use crate::pty::Typist;
 use crate::trace_rig::answers;
-use crate::unguarded::unguarded;
+use crate::unguarded::{found_and_made_again, unguarded};
 
 const VISA: &str = "Which visa do I need at the court?";
 
@@ -258,23 +258,13 @@ fn a_rating_that_was_changed_by_hand_is_found_and_made_again() {
     let (person, _server) = with_two();
     asked(&person, &["--specialist", "lawyer", VISA]);
     person.gently(&["rate", "last", "good"]).exits(0);
-    for change in [
+    let changes = [
         "UPDATE rating SET verdict = 'bad'",
         "UPDATE rating SET specialist = 'specialist:000001'",
         "UPDATE rating SET domain = 'code'",
         "DELETE FROM rating",
-    ] {
-        unguarded(person.home().join("gently.db"))
-            .execute(change, [])
-            .unwrap();
-        assert_eq!(person.verified()["answers"]["consistent"], "no", "{change}");
-        person.gently(&["audit", "rebuild"]).exits(0);
-        assert_eq!(
-            person.verified()["answers"]["consistent"],
-            "yes",
-            "{change}"
-        );
-    }
+    ];
+    found_and_made_again(&person, &changes);
     // Once the newest word is erased, the one before it counts again.
     person.gently(&["rate", "last", "bad"]).exits(0);
     person.gently(&["erase", "rating-2", "--yes"]).exits(0);

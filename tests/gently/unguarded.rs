@@ -6,6 +6,23 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
+use crate::person::Person;
+
+/// Makes each of these changes to derived rows by itself: the verifier finds it, and a rebuild makes the
+/// rows again.
+#[track_caller]
+pub fn found_and_made_again(person: &Person, changes: &[&str]) {
+    for change in changes {
+        unguarded(person.at("gently.db"))
+            .execute(change, [])
+            .unwrap();
+        let consistent = || person.verified()["answers"]["consistent"].clone();
+        assert_eq!(consistent(), "no", "{change}");
+        person.gently(&["audit", "rebuild"]).exits(0);
+        assert_eq!(consistent(), "yes", "{change}");
+    }
+}
+
 /// Opens it so.
 pub fn unguarded(path: impl AsRef<Path>) -> Connection {
     let database = Connection::open(path).unwrap();

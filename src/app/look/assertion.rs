@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::moment::past;
-use crate::app::sentence::RequestField;
+use crate::app::moment::since;
 use crate::app::set_up::specialist::choice::shares_of;
 use crate::app::set_up::specialist::{called, on_record};
 use crate::ask::stored_text::kernel_of;
@@ -113,11 +112,7 @@ pub fn check_report(
     home: &Home,
     request: &CheckReportRequest,
 ) -> Result<CheckReport, OpenHomeError> {
-    let since = request.since.as_deref();
-    let since = since
-        .map(|text| past(RequestField::Since, text, open::clock_or_epoch()))
-        .transpose()
-        .map_err(OpenHomeError::Wanting)?;
+    let since = since(request.since.as_deref())?;
     let store = open::store(home)?;
     store.reading(|store| {
         let all = match request.by {

@@ -17,8 +17,7 @@ pub use history::{DatedBinding, UtilityHistory};
 use super::{called, on_record};
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::stats::{Figures, Tally, percentile};
-use crate::app::moment::past;
-use crate::app::sentence::RequestField;
+use crate::app::moment;
 use crate::govern::choice::expected_utility;
 use crate::home::Home;
 use crate::record::ledger::specialist::{
@@ -181,10 +180,7 @@ pub fn specialist_report(
     home: &Home,
     since: Option<&str>,
 ) -> Result<SpecialistReport, OpenHomeError> {
-    let since = since
-        .map(|text| past(RequestField::Since, text, open::clock_or_epoch()))
-        .transpose()
-        .map_err(OpenHomeError::Wanting)?;
+    let since = moment::since(since)?;
     let store = open::store(home)?;
     store.reading(|store| {
         let all = on_record(store)?;
