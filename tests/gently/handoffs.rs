@@ -312,7 +312,7 @@ fn what_is_due_is_said_after_an_answer_and_made_where_the_owner_wants_it() {
     let told = person.gently(&["ask", "Question 15?"]).exits(0);
     let said = told.err.replace("\n  ", " ");
     assert!(
-        said.contains("a handoff is due: 30 messages since the last one (message_count): ")
+        said.contains("a handoff is due: 30 messages without one (message_count): ")
             && said.contains(" handoff run "),
         "{told:#?}"
     );

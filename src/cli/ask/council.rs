@@ -155,7 +155,7 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
         lines.push(parts.join(" · "));
         if winner.chosen.is_prior() {
             lines.push(format!(
-                "nothing is known of them yet: rate an answer with {} rate ID good",
+                "nothing is known of them yet: rate the answer with {} rate last good, or bad",
                 program()
             ));
         }
@@ -168,11 +168,13 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
     }
     lines.extend(result.members.iter().filter_map(no_answer));
     lines.extend(review_lines(result));
-    for id in &result.corrections {
-        let id = short_name(id);
+    let ids = result.corrections.iter().map(|id| short_name(id));
+    let ids: Vec<String> = ids.collect();
+    if !ids.is_empty() {
         lines.push(format!(
-            "{id} is what a review says is right: it counts once you say so: {} correction ratify {id}",
-            program()
+            "reviews propose what is right, to be read by {0} correction list; to make it count: {0} correction ratify {1}",
+            program(),
+            ids.join(" ")
         ));
     }
     let refused = result.refused_corrections.iter();

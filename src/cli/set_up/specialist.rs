@@ -279,7 +279,7 @@ fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
             say(match all {
                 true => "no specialist is on record",
                 false => {
-                    "no specialist answers; those that are retired: gently specialist list --all"
+                    "no specialist answers: gently specialist add NAME --model MODEL makes one; --all lists retired ones, too"
                 }
             });
         }

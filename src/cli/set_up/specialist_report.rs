@@ -79,7 +79,7 @@ fn part(part: &AnswererPart) -> String {
             let bound = if part.is_bound {
                 ""
             } else {
-                "  (not bound to it now)"
+                "  (retired, or bound to another model)"
             };
             format!("{short}  {name}  {model}{bound}")
         }

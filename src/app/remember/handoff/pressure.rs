@@ -27,8 +27,8 @@ pub struct DueHandoff {
 }
 
 impl DueHandoff {
-    /// That it is due, and why, in a sentence without its end: `a handoff is due: 31 messages since the
-    /// last one (message_count)`.
+    /// That it is due, and why, in a sentence without its end: `a handoff is due: 31 messages without
+    /// one (message_count)`.
     pub fn sentence(&self) -> String {
         let ContextPressure {
             tokens,
@@ -39,14 +39,14 @@ impl DueHandoff {
         } = self.pressure;
         let why = match self.trigger {
             HandoffTrigger::TokenThreshold => format!(
-                "about {tokens} tokens were said since the last one, of a window of {}",
+                "about {tokens} tokens were said without one, of a window of {}",
                 window.unwrap_or_default()
             ),
             HandoffTrigger::TimeGap => format!(
                 "nobody had said anything for {}",
                 counted(silence.unwrap_or_default() / 3600, "hour")
             ),
-            _ => format!("{} since the last one", counted(messages, "message")),
+            _ => format!("{} without one", counted(messages, "message")),
         };
         format!("a handoff is due: {why} ({})", self.trigger.name())
     }

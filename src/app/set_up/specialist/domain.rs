@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{must_keep_text, on_record, put};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::remember::correction::DomainName;
+use crate::app::words::nearest;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::hash::Hash32;
@@ -77,14 +78,14 @@ pub fn find(all: &Specialists, typed: &str) -> Result<Domain, String> {
         None => {
             let open = all.domains.values().filter(|one| !one.is_retired);
             let names: Vec<String> = open.map(called).collect();
-            let known = match names.is_empty() {
-                true => "none is on record".to_owned(),
-                false => format!("there are {}", names.join(", ")),
-            };
+            let near = nearest(typed, names.iter().map(String::as_str));
             let typed = spelled_on_a_line(typed);
-            Err(format!(
-                "no domain '{typed}' is on record; {known}: gently domain add {typed} --words \"…, …\""
-            ))
+            let instead = match (near, names.is_empty()) {
+                (Some(near), _) => format!("did you mean {near}?"),
+                (None, true) => "gently domain add NAME --words WORDS makes one".to_owned(),
+                (None, false) => format!("there are {}", names.join(", ")),
+            };
+            Err(format!("no domain '{typed}' is on record; {instead}"))
         }
     }
 }

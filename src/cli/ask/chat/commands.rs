@@ -8,7 +8,6 @@ use rustyline::completion::unescape;
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
-use crate::app::find::exchange;
 use crate::app::home::open::OpenHomeError;
 use crate::app::set_up::specialist::called;
 use crate::cli::args::{Audit, Cli, Command};
@@ -17,7 +16,7 @@ use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, sa
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
-use super::typed::{COMMANDS, ChatCommand, CorrectionText, FULL, ShownTurns};
+use super::typed::{COMMANDS, ChatCommand, CorrectionText, FULL, ShownTurns, rated_by_id};
 use super::{checking, place, written};
 
 /// What is said where the next question begins a conversation.
@@ -281,9 +280,12 @@ fn last_asked(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
 /// Says of the answer of this conversation that came last whether it was good.
 async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenHomeError> {
     let verdict = if is_good { "good" } else { "bad" };
-    // An id is no reason: another answer is meant.
-    if let Some(id) = why.filter(|why| *why == "last" || is_exchange(chat, why)) {
-        do_words(chat, &["rate", "--", id, verdict]).await;
+    if let Some((id, why)) = why.and_then(rated_by_id) {
+        let why = why.map(|why| format!("--why={why}"));
+        let mut words = vec!["rate"];
+        words.extend(why.as_deref());
+        words.extend(["--", id, verdict]);
+        do_words(chat, &words).await;
         return Ok(());
     }
     let why = why.map(|why| format!("--why={why}"));
@@ -296,15 +298,6 @@ async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenH
     words.extend(why.as_deref());
     do_words(chat, &words).await;
     Ok(())
-}
-
-/// Whether a text is the id of an exchange on record, as screens spell it.
-fn is_exchange(chat: &Chat, text: &str) -> bool {
-    let is_id = text.contains('/') && !text.contains(char::is_whitespace);
-    is_id
-        && chat
-            .opened()
-            .is_ok_and(|opened| exchange(&opened.store, text).is_ok())
 }
 
 /// Asks a specialist from here on, or models by their own names, and says who answers.

@@ -1,6 +1,7 @@
 //! What a line is: a question, or a command, which begins with a slash.
 
 use crate::app::ask::references::ContextRequest;
+use crate::app::find::IdKind;
 use crate::app::words::nearest;
 
 /// Tells a question from a command, by the slash that a command begins with.
@@ -156,6 +157,22 @@ impl CorrectionText {
     }
 }
 
+/// What stands behind `/good` or `/bad` as an id, and the reason behind that; none where it is a reason
+/// alone. What looks like an id is none: it may be mistyped, and the last answer is not meant.
+pub fn rated_by_id(text: &str) -> Option<(&str, Option<&str>)> {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let is_numbered = first.split_once('/').is_some_and(|(session, number)| {
+        let is_session = session == "last" || session.len() >= 4 && is_hex(session);
+        is_session && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    });
+    let is_id = is_numbered || text == "last" || IdKind::word_of(first).is_some();
+    is_id.then(|| (first, Some(rest.trim()).filter(|why| !why.is_empty())))
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 /// A text without the quotation marks around all of it.
 fn unquoted(text: &str) -> &str {
     let inner = |mark: char| text.strip_prefix(mark)?.strip_suffix(mark);
@@ -227,8 +244,16 @@ pub const COMMANDS: [CommandHelp; 26] = [
         "LEVEL",
         "fast, balanced, high or maximum from here on; none",
     ),
-    help("good", "[WHY]", "the last answer was good"),
-    help("bad", "[WHY]", "the last answer was bad"),
+    help(
+        "good",
+        "[ID] [WHY]",
+        "the last answer was good, or another one",
+    ),
+    help(
+        "bad",
+        "[ID] [WHY]",
+        "the last answer was bad, or another one",
+    ),
     help("correct", "TEXT [--not TEXT]", "say what is right"),
     help("fact", "TEXT", "propose a fact"),
     help("note", "TEXT", "put a note on record"),
@@ -502,6 +527,26 @@ fn unknown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_behind_a_rating_is_no_reason() {
+        for (text, expected) in [
+            ("last", Some(("last", None))),
+            ("7a571029/3", Some(("7a571029/3", None))),
+            (
+                "7a571029/3 it was wrong",
+                Some(("7a571029/3", Some("it was wrong"))),
+            ),
+            ("7a571029/999", Some(("7a571029/999", None))),
+            ("correction-1", Some(("correction-1", None))),
+            ("last time it was better", None),
+            ("short and/or clear", None),
+            ("24/7 help", None),
+            ("", None),
+        ] {
+            assert_eq!(rated_by_id(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_correction_is_a_text_and_what_it_rejects() {
