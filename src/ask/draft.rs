@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::continuity::brought::CleanRequest;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::continuity::declared::{TurnContext, TurnPlace};
-use crate::continuity::prompt::{CompiledPrompt, render};
+use crate::continuity::prompt::{CompiledPrompt, render_for};
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
@@ -266,7 +266,8 @@ impl<'a> ReferredQuestion<'a> {
             client,
             ..
         } = self.input;
-        render(kernel, bundle, (own, params), (text, client))
+        let intent = self.input.place.intent;
+        render_for(intent, kernel, bundle, (own, params), (text, client))
     }
 
     /// Codes of the rules that are broken by what would be sent beside the question.

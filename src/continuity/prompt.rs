@@ -3,6 +3,7 @@
 
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
+use crate::record::context::turn::TurnIntent;
 use crate::record::hash::Hash32;
 use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::params::Params;
@@ -102,6 +103,17 @@ pub struct PromptTokens {
 pub fn render(
     kernel: &Kernel,
     bundle: &ContextBundle,
+    settings: (Option<&Clean>, &Params),
+    question: (&Clean, Option<&CleanRequest>),
+) -> CompiledPrompt {
+    render_for(TurnIntent::ChatMessage, kernel, bundle, settings, question)
+}
+
+/// The same for a turn of some intent: in a review it is said where each answer begins and ends.
+pub fn render_for(
+    intent: TurnIntent,
+    kernel: &Kernel,
+    bundle: &ContextBundle,
     (own, settings): (Option<&Clean>, &Params),
     (question, client): (&Clean, Option<&CleanRequest>),
 ) -> CompiledPrompt {
@@ -117,6 +129,10 @@ pub fn render(
         client: client.map(CleanRequest::request),
     };
     let request = RequestDoc::new(&texts, &bundle.bundle().model_id, settings);
+    let request = match intent {
+        TurnIntent::CouncilReview => request.with_answers_marked(),
+        TurnIntent::ChatMessage | TurnIntent::ContextHandoff => request,
+    };
     let messages = request.messages(&texts);
     let messages = messages.expect("a request names the turns that it was made from");
     let tools = request.tools.iter().map(|tool| {

@@ -391,7 +391,8 @@ impl Exchange {
                 ..prompt.request_texts(&spoken, user)?
             };
             let again = RequestDoc::new(&texts, &self.model, &prompt.params);
-            for again in [again.with_answers_joined(), again] {
+            let marked = again.with_answers_marked();
+            for again in [again.with_answers_joined(), again, marked] {
                 if again.canonical().map_err(wrong)? == *request {
                     return prompt.sent(&again, &texts);
                 }

@@ -46,6 +46,23 @@ impl ReadStore {
         self.row("WHERE id = ?1", values![id])
     }
 
+    /// Whether something that the prompt of a line declared is erased since.
+    pub fn refers_to_erased(&self, line: u64) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM context_ref WHERE line = ?1 AND event_digest IS NULL)";
+        self.sole("look for what is erased", sql, values![line])
+    }
+
+    /// The exchanges of handoffs that sum up an exchange and have a text.
+    pub fn handoffs_about(&self, exchange: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT DISTINCT k.exchange_id FROM llm_exchange x
+                     JOIN handoff k JOIN llm_exchange e ON e.exchange_id = k.exchange_id AND e.salt IS NOT NULL
+                     JOIN context_ref r ON r.line = e.prompt_line
+                      AND r.event_id IN (x.turn_user_id, x.turn_aurora_id)
+                    WHERE x.exchange_id = ?1 ORDER BY k.line";
+        self.list("look for handoffs", sql, values![exchange])
+    }
+
     /// How many messages a conversation has behind a line; all of them without one.
     pub fn messages_behind(&self, thread: Uuid, line: Option<u64>) -> Result<u64, StoreError> {
         let sql =

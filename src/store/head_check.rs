@@ -5,6 +5,7 @@
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::MAIN;
+use crate::record::ledger::exchange::row_id;
 use crate::record::log::entry::{Event, Line};
 use crate::record::tree::{Frontier, parse_note};
 
@@ -93,21 +94,33 @@ impl ReadStore {
 
     /// How many lines are inside `main`, against its newest segment.
     fn segment_fault(&self, head: &LedgerHead) -> Result<Option<ColumnFault>, StoreError> {
-        let sql = "SELECT segment_to FROM ledger_commit WHERE ref = ?1 AND n < ?2
+        let sql = "SELECT segment_to FROM ledger_commit WHERE ref = ?1 AND n < ?2 AND segment_to IS NOT NULL
                    ORDER BY n DESC LIMIT 1";
         let what = "read the newest segment";
-        let newest: Option<Option<u64>> = self.one(what, sql, values![MAIN, head.commits])?;
-        let inside = newest.flatten();
-        Ok(inside
-            .filter(|inside| *inside != head.segment_lines)
-            .map(|inside| {
-                let found = format!("{inside}, where the newest segment of main ends");
-                ColumnFault::of("head.segment_lines", head.segment_lines, found)
-            }))
+        let newest: Option<u64> = self.one(what, sql, values![MAIN, head.commits])?;
+        let inside = newest.unwrap_or_default();
+        Ok((inside != head.segment_lines).then(|| {
+            let found = format!("{inside}, where the newest segment of main ends");
+            ColumnFault::of("head.segment_lines", head.segment_lines, found)
+        }))
     }
 
     /// The first column of an open session that does not fit its exchanges.
     pub fn session_fault(&self, session: &SessionRow) -> Result<Option<ColumnFault>, StoreError> {
+        if session.uuid != row_id("session", session.id, 0) {
+            let found = format!("another session's row, {}", session.uuid);
+            let fault = ColumnFault::of("chat_session.ledger_session", session.id, found);
+            return Ok(Some(fault));
+        }
+        let block = &session.anchor.block;
+        if block.is_local() && block.height != 0 {
+            let found = "0, as of each block that this machine's clock stands for";
+            return Ok(Some(ColumnFault::of(
+                "chat_session.block",
+                block.height,
+                found,
+            )));
+        }
         let sql = "SELECT ifnull(max(seq), 0) FROM llm_exchange WHERE session_id = ?1";
         let prompts: u64 =
             self.sole("read a session's newest prompt", sql, values![session.uuid])?;

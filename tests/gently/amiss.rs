@@ -480,7 +480,20 @@ fn nothing_is_signed_that_goes_on_from_a_changed_column() {
             "UPDATE head SET segment_lines = segment_lines - 1".to_owned(),
             "head.segment_lines",
         ),
+        (
+            "UPDATE head SET segment_lines = segment_lines + 1".to_owned(),
+            "head.segment_lines",
+        ),
         (format!("UPDATE head SET hash = '{other}'"), "head.hash"),
+        (
+            format!("UPDATE chat_session SET ledger_session = '{other}' WHERE status = 'open'"),
+            "chat_session.ledger_session",
+        ),
+        (
+            "UPDATE chat_session SET block = replace(block, '\"height\":0', '\"height\":5') WHERE status = 'open'"
+                .to_owned(),
+            "chat_session.block",
+        ),
         (
             "UPDATE head SET time = time + 86400".to_owned(),
             "head.time",

@@ -798,3 +798,39 @@ fn a_blocked_answer_is_asked_for_again() {
     );
     holds(&person);
 }
+
+/// A vote is about the answer that the reviewer read: each begins and ends by the reference that the
+/// question names, whichever came first.
+#[test]
+fn a_reviewer_reads_each_answer_under_its_reference() {
+    let (person, server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says(&format!("I am {}.\n\nThe answer is mine.", model(body))),
+        true => says("{}"),
+    }));
+    asked(&person, &["--council", "one,two,three", QUESTION], 0);
+    let requests = server.requests().into_iter();
+    let asked = requests.filter(|one| !one.body.is_empty());
+    let bodies: Vec<Value> = asked.map(|one| one.json()).collect();
+    let reviews: Vec<&Value> = bodies.iter().filter(|body| is_review(body)).collect();
+    assert_eq!(reviews.len(), 3);
+    for body in reviews {
+        let messages = body["messages"].as_array().unwrap();
+        let texts: Vec<&str> = messages
+            .iter()
+            .filter_map(|one| one["content"].as_str())
+            .collect();
+        let sent = texts.join("\n\n");
+        let named: Vec<&str> = sent
+            .split("is the reference ")
+            .skip(1)
+            .map(|rest| &rest[..8])
+            .collect();
+        assert_eq!(named.len(), 2, "{sent}");
+        for reference in named {
+            let begins = format!("[reference {reference} begins]\n\nI am ");
+            let ends = format!("The answer is mine.\n\n[reference {reference} ends]");
+            assert!(sent.contains(&begins) && sent.contains(&ends), "{sent}");
+        }
+    }
+    holds(&person);
+}

@@ -611,3 +611,24 @@ fn a_home_that_is_adopted_has_the_handoffs_whose_artifacts_it_has() {
     assert_eq!(next["handoff"], Value::Null, "{next:#}");
     assert_eq!(consistent(&person), "yes");
 }
+
+/// What is erased is said by no handoff that summed it up, and whoever erases is told where else its words
+/// stand.
+#[test]
+fn what_is_erased_is_gone_on_from_by_nobody() {
+    let (person, server) = with_replies(&["Hi.", SUMMARY, "Well."]);
+    let asked = asked(&person, "I have the quibblitis.");
+    let first = asked["id"].as_str().unwrap().to_owned();
+    made(&person, &[]);
+    let erased = person.gently(&["erase", &first, "--yes"]).exits(0);
+    let told = format!("{} {}", erased.out, erased.err).replace("\n  ", " ");
+    assert!(
+        told.contains("said about it, and not erased with it: "),
+        "{told}"
+    );
+    let next = person.gently(&["ask", "And now?"]).exits(0);
+    assert!(!next.err.contains("shown: handoff-1"), "{next:#?}");
+    let sent = server.requests().last().unwrap().json().to_string();
+    assert!(!sent.contains("RESUME"), "{sent}");
+    assert_eq!(consistent(&person), "yes");
+}

@@ -263,8 +263,8 @@ fn planned(
     })
 }
 
-/// What screens call corrections and ratings about exchanges that go, and corrections that a question
-/// among them made.
+/// What screens call corrections and ratings about exchanges that go, corrections that a question among
+/// them made, and the exchanges of handoffs that sum them up.
 fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
     let mut named = Vec::new();
     for exchange in &reach.exchanges {
@@ -282,7 +282,17 @@ fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, Op
         );
     }
     named.dedup();
-    Ok(named.iter().map(|id| short_name(id)).collect())
+    let mut named: Vec<String> = named.iter().map(|id| short_name(id)).collect();
+    // What sums it up has its words in another exchange.
+    for exchange in &reach.exchanges {
+        for about in store.handoffs_about(*exchange)? {
+            let id = find::short_id_of(store, about)?.unwrap_or_else(|| about.to_string());
+            if !reach.exchanges.contains(&about) && !named.contains(&id) {
+                named.push(id);
+            }
+        }
+    }
+    Ok(named)
 }
 
 fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {

@@ -17,7 +17,7 @@ use crate::record::context::spec::{
     AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
 };
 use crate::record::context::turn::{Counts, TurnIntent, prompt_digest};
-use crate::record::exchange::{ExchangeContext, ExchangeOutcome};
+use crate::record::exchange::{ABANDONED, ExchangeContext, ExchangeOutcome};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::documents::AuthorityState;
@@ -336,6 +336,10 @@ impl ReplayTurn<'_> {
         let (row, measures) = (self.rows.exchange, &self.rows.measures);
         match (&row.outcome, measures) {
             (_, Some(row)) => Some(row.measures.door.intent()),
+            // Nobody measured what was given up when its process was killed.
+            (Some(outcome), None) if outcome.reason.as_deref() == Some(ABANDONED) => {
+                Some(self.context.row.intent)
+            }
             (Some(_), None) => Some(TurnIntent::ChatMessage),
             (None, None) => Some(self.context.row.intent),
         }

@@ -273,6 +273,33 @@ impl RequestDoc {
 
     /// Adds a part to the last message, or begins another: many servers take no two messages of one
     /// role in a row.
+    /// The same for a review: where each answer begins and ends is said, with the reference by which the
+    /// question names it. No answer knows its reference, so none can write another's.
+    pub fn with_answers_marked(&self) -> RequestDoc {
+        const DIGITS: usize = 8;
+        let mut marked = self.clone();
+        let answers = marked.messages.iter_mut();
+        for message in answers.filter(|message| message.role == ChatRole::Assistant) {
+            let parts = std::mem::take(&mut message.parts);
+            for part in parts {
+                let RequestPart::Turn(turn) = &part else {
+                    message.parts.push(part);
+                    continue;
+                };
+                let reference: String = turn.to_string().chars().take(DIGITS).collect();
+                let mark = |text: String| RequestPart::Text(text);
+                message
+                    .parts
+                    .push(mark(format!("[reference {reference} begins]")));
+                message.parts.push(part);
+                message
+                    .parts
+                    .push(mark(format!("[reference {reference} ends]")));
+            }
+        }
+        marked
+    }
+
     fn say(&mut self, role: ChatRole, part: RequestPart) {
         match self.messages.last_mut() {
             Some(last) if last.role == role => last.parts.push(part),

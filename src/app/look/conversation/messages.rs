@@ -50,6 +50,8 @@ pub enum MissingText {
     Withheld,
     /// What is here is not what was recorded.
     Changed,
+    /// It sums up something that was destroyed since.
+    SumsUpErased,
 }
 
 impl MissingText {
@@ -60,6 +62,7 @@ impl MissingText {
             MissingText::NotKept => "not kept",
             MissingText::Withheld => "withheld",
             MissingText::Changed => "changed since it was recorded",
+            MissingText::SumsUpErased => "not used any more, as part of what it sums up is erased",
         }
     }
 }

@@ -128,6 +128,9 @@ impl<'a> HandoffReader<'a> {
         if !self.holds(handoff)? || !self.texts.holds(&row, false, &text)? {
             return Ok(Err(MissingText::Changed));
         }
+        if self.store.refers_to_erased(row.prompt_line)? {
+            return Ok(Err(MissingText::SumsUpErased));
+        }
         match self.gate.answer_of(&row)? {
             true => Ok(Err(MissingText::Withheld)),
             false => Ok(Ok(text)),

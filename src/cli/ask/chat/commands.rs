@@ -362,13 +362,35 @@ async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
 
 /// Runs a line that is a command as a shell takes it, so that what was printed can be copied; false where
 /// it is none that runs within a chat.
+///
+/// What is pasted is no command where it has several lines, and nothing that guards a home, or that
+/// spares a question about what can't be undone, runs from a line that somebody may have pasted.
 pub async fn run_of_shell(chat: &Chat, line: &str) -> bool {
+    /// Options that spare a question, or run a program.
+    const GUARDED: [&str; 4] = ["--yes", "--key-cmd", "--passphrase-cmd", "--force"];
+    if line.contains(['\n', '\r']) {
+        return false;
+    }
     let words = shlex::split(line).unwrap_or_default();
+    let is_guarded = |word: &String| {
+        let name = word.split('=').next().unwrap_or_default();
+        GUARDED.contains(&name)
+    };
+    if words.iter().any(is_guarded) {
+        return false;
+    }
     let Ok(cli) = Cli::try_parse_from(words) else {
         return false;
     };
     match cli.command {
-        Command::Ask(_) | Command::Chat(_) | Command::Init(_) | Command::Restore(_) => false,
+        Command::Ask(_)
+        | Command::Chat(_)
+        | Command::Init(_)
+        | Command::Restore(_)
+        | Command::Config(_)
+        | Command::Key(_)
+        | Command::Kernel(_)
+        | Command::Hook(_) => false,
         command => {
             crate::cli::perform(command, chat.json).await;
             true

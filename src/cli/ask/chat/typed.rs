@@ -165,7 +165,11 @@ pub fn rated_by_id(text: &str) -> Option<(&str, Option<&str>)> {
         let is_session = session == "last" || session.len() >= 4 && is_hex(session);
         is_session && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     });
-    let is_id = is_numbered || text == "last" || IdKind::word_of(first).is_some();
+    let is_digits = first == text
+        && first.len() >= 4
+        && is_hex(first)
+        && first.contains(|c: char| c.is_ascii_digit());
+    let is_id = is_numbered || is_digits || text == "last" || IdKind::word_of(first).is_some();
     is_id.then(|| (first, Some(rest.trim()).filter(|why| !why.is_empty())))
 }
 
@@ -539,6 +543,7 @@ mod tests {
             ),
             ("7a571029/999", Some(("7a571029/999", None))),
             ("correction-1", Some(("correction-1", None))),
+            ("8afb", Some(("8afb", None))),
             ("last time it was better", None),
             ("short and/or clear", None),
             ("24/7 help", None),
