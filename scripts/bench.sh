@@ -11,6 +11,8 @@
 #   scripts/bench.sh measure HOME…     only measures what was made (and asks some questions more in it)
 #   scripts/bench.sh context [N…]      compiling a context from a record of N facts, notes and decisions (100000 when none
 #                                      is given) and 1000 sessions; RUNS (200) questions
+#   scripts/bench.sh corrections [N…]  the same from N corrections (100000 when none is given), and choosing among 20
+#                                      specialists with N ratings; RUNS (200) of each
 #   scripts/bench.sh replay [N…]       N exchanges (10000 when none is given) in threads of a hundred turns, each referring
 #                                      to the six events before it: gently audit replay --all
 #   scripts/bench.sh trace [N…]        N exchanges (10000 when none is given): gently trace export --all --level generic in
@@ -39,13 +41,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,36s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,37s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | check | headers | replay | trace | search) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | corrections | check | headers | replay | trace | search) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -56,7 +58,7 @@ if (($# == 0)); then
   case "$part" in
   ask) set -- 10 10000 ;;
   ledgers) set -- 10000 ;;
-  context) set -- 100000 ;;
+  context | corrections) set -- 100000 ;;
   headers) set -- 900000 ;;
   check) set -- 1000 ;;
   replay | trace) set -- 10000 ;;
@@ -64,7 +66,7 @@ if (($# == 0)); then
   esac
 fi
 program=ledgers
-case "$part" in ask | check | context | council | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
+case "$part" in ask | check | context | corrections | council | sanitize | judge | headers | replay | trace | search) program=bench ;; esac
 
 profile="${PROFILE:-release}"
 if [[ "$part" == reports ]]; then
@@ -142,6 +144,14 @@ if [[ "$part" == context ]]; then
   echo "                                             median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" context "$work/$count" "$count" "${RUNS:-200}"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == corrections ]]; then
+  echo "                                             median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" corrections "$target/gently" "$work/$count" "$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

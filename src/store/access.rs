@@ -80,6 +80,7 @@ impl Store {
             // it, and a batch sets one for each record.
             let since = (before + 1, u64::MAX);
             write.driver.index_texts(SearchIndex::Turns, since)?;
+            write.add_up_checks()?;
             write.driver.commit()
         }));
         if !matches!(worked, Ok(Ok(()))) {

@@ -8,6 +8,7 @@
 //! | `rating` | artifacts: the newest of each exchange and auth key |
 //! | `council_answer`, `council_review` | artifacts |
 //! | `handoff` | artifacts |
+//! | `check_part`, `check_total` | checks of exchanges, added up |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
 //! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
@@ -48,6 +49,8 @@ pub struct DerivedFaults {
     pub councils: u64,
     /// The same of handoffs.
     pub handoffs: u64,
+    /// Parts of the log whose checks are added up to something else.
+    pub checks: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -71,6 +74,7 @@ impl DerivedFaults {
             + self.ratings
             + self.councils
             + self.handoffs
+            + self.checks
             + self.erased
             + self.settings
     }
@@ -327,6 +331,7 @@ impl ReadStore {
             ratings: rows.ratings.faults(),
             councils: rows.answers.faults() + rows.reviews.faults(),
             handoffs: rows.handoffs.faults(),
+            checks: number(self.wrong_check_parts()?.len()),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -344,6 +349,7 @@ impl WriteStore {
         rows.projects.mend(self, "id")?;
         rows.ratings.mend(self, "line")?;
         rows.handoffs.mend(self, "line")?;
+        self.mend_check_totals()?;
         for (id, line) in rows.noted_erased.difference(&rows.erased) {
             let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
             self.change(AGAIN, sql, values![id.as_str(), *line])?;

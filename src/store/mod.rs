@@ -16,6 +16,7 @@
 
 mod access;
 mod artifacts;
+mod check_totals;
 mod conversation_pages;
 mod conversations;
 mod councils;
@@ -284,6 +285,8 @@ mod tests {
             declared::<ArtifactRow>,
             declared::<DriftRow>,
             declared::<AssertionRow>,
+            declared::<check_totals::SummedPart>,
+            declared::<check_totals::CheckTotal>,
             declared::<MeasureRow>,
             declared::<crate::record::ledger::specialist::Rating>,
             declared::<crate::record::ledger::council::CouncilAnswer>,

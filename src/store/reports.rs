@@ -88,14 +88,14 @@ const RUNS: &str = "SELECT e.prompt_line, e.created_at, e.model, e.outcome, e.re
    FROM llm_exchange e LEFT JOIN exchange_measure m ON m.line = e.prompt_line
   WHERE e.prompt_line >= ?1 AND e.created_at >= ?2 ORDER BY e.prompt_line";
 
-/// The checks of them, counted.
-fn checks(by: CheckGroup) -> String {
+/// The checks of such exchanges that lie before a line (`?3`), counted.
+pub(super) fn count_checks(by: CheckGroup) -> String {
     let (key, join) = by.sql();
     format!(
         "SELECT {key} AS key, s.kernel_hash, a.level, a.passed, count(*) AS count
            FROM llm_exchange e JOIN chat_session s ON s.session_id = e.session_id
           CROSS JOIN assertion_event a ON a.line = e.prompt_line {join}
-          WHERE e.prompt_line >= ?1 AND e.created_at >= ?2
+          WHERE e.prompt_line >= ?1 AND e.prompt_line < ?3 AND e.created_at >= ?2
           GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
     )
 }
@@ -109,15 +109,6 @@ impl ReadStore {
         each: &mut dyn FnMut(CountedRun) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.each("count answers", RUNS, values![from, since], each)
-    }
-
-    /// The checks of exchanges from a line on that are no older than a time.
-    pub fn check_counts(
-        &self,
-        (from, since): (u64, Seconds),
-        by: CheckGroup,
-    ) -> Result<Vec<CheckCount>, StoreError> {
-        self.list("count checks", &checks(by), values![from, since])
     }
 
     /// The domain by which an exchange was rated last; none where nobody rated it.
@@ -134,14 +125,14 @@ mod tests {
 
     #[test]
     fn what_is_counted_stands_in_an_index() {
-        let covering = "e USING COVERING INDEX idx_llm_exchange_counted (prompt_line>?)";
+        let covering = "e USING COVERING INDEX idx_llm_exchange_counted (prompt_line>?";
         let runs = plan(RUNS);
         assert!(
             runs.contains(covering) && !runs.contains("TEMP B-TREE"),
             "{runs}"
         );
         for by in CheckGroup::ALL {
-            let plan = plan(&checks(by));
+            let plan = plan(&count_checks(by));
             assert!(plan.contains(covering), "{by:?}: {plan}");
         }
     }

@@ -44,7 +44,7 @@ const COUNTED: &str = "SELECT e.prompt_line, e.created_at, e.model, e.outcome, e
   WHERE e.prompt_line >= ?1 ORDER BY e.prompt_line";
 
 /// Drift of them: the prompt's line, and the class.
-const DRIFT: &str = "SELECT e.prompt_line, d.drift_class FROM drift_event d
+const DRIFT: &str = "SELECT e.prompt_line, d.drift_class FROM drift_event d NOT INDEXED
    CROSS JOIN llm_exchange e ON e.exchange_id = d.exchange_id WHERE e.prompt_line >= ?1 ORDER BY e.prompt_line, d.rowid";
 
 impl ReadStore {

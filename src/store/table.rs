@@ -134,11 +134,6 @@ impl<'a> Cells<'a> {
         Ok(read)
     }
 
-    /// Whether the next column holds nothing.
-    fn is_null(&self) -> bool {
-        self.row.value(self.next) == SqlValue::Null
-    }
-
     /// Passes over so many columns if none of them holds anything.
     pub(super) fn skip_nulls(&mut self, width: usize) -> bool {
         let end = self.next + width;
@@ -297,11 +292,12 @@ impl<T: Scalar> Columns for Option<T> {
     }
 
     fn take(cells: &mut Cells<'_>) -> Result<Self, StoreError> {
-        if cells.is_null() {
-            cells.next += 1;
-            return Ok(None);
-        }
-        cells.scalar().map(Some)
+        let read = match cells.row.value(cells.next) {
+            SqlValue::Null => None,
+            value => Some(T::of(&value).ok_or_else(|| cells.corrupt(T::EXPECTED, &value))?),
+        };
+        cells.next += 1;
+        Ok(read)
     }
 }
 

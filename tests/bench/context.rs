@@ -69,7 +69,7 @@ fn spelled(mut n: u64) -> String {
     word
 }
 
-fn salt() -> Salt {
+pub fn salt() -> Salt {
     let mut bytes = [0; 32];
     os_random(&mut bytes).unwrap();
     Salt::new(bytes)
@@ -77,6 +77,39 @@ fn salt() -> Salt {
 
 /// Puts so many items on record: half notes, four tenths ratified facts, the rest decisions.
 pub fn fill(root: &Path, items: u64) {
+    let (mut numbers, mut facts) = (Numbers(42), 0);
+    record(root, items, &mut |n, now| {
+        let kind = match n % 10 {
+            0..4 => ItemKind::Fact,
+            4..9 => ItemKind::Note,
+            _ => ItemKind::Decision,
+        };
+        let mut all = vec![item(kind, &mut numbers, now)];
+        if kind == ItemKind::Fact {
+            facts += 1;
+            all.push(NewArtifact {
+                kind: FACT_RATIFIED,
+                id: ArtifactId::Of(format!("ledger:{facts:06}")),
+                content: Vec::new(),
+                session: None,
+                salt: salt(),
+                now,
+            });
+        }
+        all
+    });
+}
+
+/// Puts so many corrections on record, which people made.
+pub fn correct(root: &Path, count: u64) {
+    let mut numbers = Numbers(42);
+    record(root, count, &mut |_, now| {
+        vec![item(ItemKind::Correction, &mut numbers, now)]
+    });
+}
+
+/// Puts on record what each of so many numbers gives; what is of kinds that end others, after them.
+pub fn record(root: &Path, count: u64, of: &mut dyn FnMut(u64, Seconds) -> Vec<NewArtifact>) {
     let begun = Instant::now();
     let clock = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -89,42 +122,20 @@ pub fn fill(root: &Path, items: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let mut numbers = Numbers(42);
-    let (mut done, mut facts) = (0, 0);
-    while done < items {
-        let count = AT_ONCE.min(items - done);
-        let mut batch = Vec::new();
-        let mut ratified = Vec::new();
-        for n in done..done + count {
-            let kind = match n % 10 {
-                0..4 => ItemKind::Fact,
-                4..9 => ItemKind::Note,
-                _ => ItemKind::Decision,
-            };
-            if kind == ItemKind::Fact {
-                facts += 1;
-                ratified.push(format!("ledger:{facts:06}"));
-            }
-            batch.push(item(kind, &mut numbers, now));
-        }
-        let end = ratified.into_iter().map(|id| NewArtifact {
-            kind: FACT_RATIFIED,
-            id: ArtifactId::Of(id),
-            content: Vec::new(),
-            session: None,
-            salt: salt(),
-            now,
-        });
-        let all: Vec<NewArtifact> = batch.into_iter().chain(end).collect();
+    let mut done = 0;
+    while done < count {
+        let next = (done + AT_ONCE).min(count);
+        let mut all: Vec<NewArtifact> = (done..next).flat_map(|n| of(n, now)).collect();
+        all.sort_by_key(|new| new.kind == FACT_RATIFIED);
         let recorded = runtime.block_on(join_all(
             all.into_iter().map(|new| recorder.artifact(new, always)),
         ));
-        assert!(recorded.iter().all(Result::is_ok));
-        done += count;
+        assert!(recorded.iter().all(Result::is_ok), "{recorded:?}");
+        done = next;
     }
     drop(recorder);
     println!(
-        "{items} items on record in {:.1} s",
+        "{count} items on record in {:.1} s",
         begun.elapsed().as_secs_f64()
     );
 }
@@ -142,6 +153,26 @@ fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
     } else {
         ArtifactField::Null
     };
+    if kind == ItemKind::Correction {
+        let content = vec![
+            ("about", ArtifactField::Null),
+            ("confidence", ArtifactField::Number(900)),
+            ("decay", ArtifactField::Word("C".to_owned())),
+            ("domain", ArtifactField::Word("general".to_owned())),
+            ("observed_at", ArtifactField::Number(now.get() - age)),
+            ("phase", ArtifactField::Word("beta".to_owned())),
+            (
+                "rejected",
+                ArtifactField::Text(redact(&numbers.text()).clean),
+            ),
+            ("session", ArtifactField::Null),
+            ("source", ArtifactField::Word("manual".to_owned())),
+            ("subject", subject),
+            ("text", ArtifactField::Text(redact(&numbers.text()).clean)),
+            ("tier", ArtifactField::Number(1)),
+        ];
+        return artifact(kind, content, now);
+    }
     let content = vec![
         ("confidence", confidence),
         ("observed_at", ArtifactField::Number(now.get() - age)),
@@ -152,12 +183,19 @@ fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
         ("text", ArtifactField::Text(redact(&numbers.text()).clean)),
         ("tier", ArtifactField::Number(1)),
     ];
-    let id = ArtifactId::Next {
-        prefix: kind.prefix(),
-    };
+    artifact(kind, content, now)
+}
+
+fn artifact(
+    kind: ItemKind,
+    content: Vec<(&'static str, ArtifactField)>,
+    now: Seconds,
+) -> NewArtifact {
     NewArtifact {
         kind: kind.name(),
-        id,
+        id: ArtifactId::Next {
+            prefix: kind.prefix(),
+        },
         content,
         session: None,
         salt: salt(),

@@ -26,6 +26,7 @@
     reason = "a measurement that fails has nothing to say but where"
 )]
 
+mod choice;
 mod context;
 mod council;
 mod headers;
@@ -58,6 +59,12 @@ fn main() {
         ["context", home, items, runs] => compile(
             Path::new(home),
             items.parse().unwrap(),
+            runs.parse().unwrap(),
+        ),
+        ["corrections", gently, home, count, runs] => corrections(
+            gently,
+            Path::new(home),
+            count.parse().unwrap(),
             runs.parse().unwrap(),
         ),
         ["headers", folder, count, runs] => {
@@ -101,7 +108,7 @@ fn main() {
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | beside LLM GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
                  context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | judge | \
                  replay GENTLY HOME EXCHANGES | trace GENTLY HOME EXCHANGES RUNS | search GENTLY HOME MESSAGES RUNS | \
-                 council GENTLY HOME RUNS"
+                 council GENTLY HOME RUNS | corrections GENTLY HOME COUNT RUNS"
             );
             std::process::exit(2);
         }
@@ -301,6 +308,22 @@ fn compile(home: &Path, items: u64, runs: usize) {
         history::make(home, SESSIONS);
         context::fill(home, items);
     }
+    compiled(home, runs);
+}
+
+/// The same from so many corrections, and choosing among specialists with as many ratings.
+fn corrections(gently: &str, home: &Path, count: u64, runs: usize) {
+    if !home.join("gently.db").exists() {
+        history::make(home, SESSIONS);
+        context::correct(home, count);
+        choice::rate(gently, home, count);
+    }
+    compiled(home, runs);
+    let mut times = choice::measure(home, runs);
+    print("choice among 20 specialists (≤ 10)", &mut times);
+}
+
+fn compiled(home: &Path, runs: usize) {
     for (name, mut times, mut used) in context::measure(home, runs) {
         print(&format!("compile, {name}"), &mut times);
         println!(

@@ -523,7 +523,13 @@ const A_MILLION: &str = "
         model, 'law', CASE prompt_line % 3 WHEN 0 THEN 'bad' ELSE 'good' END
         FROM llm_exchange WHERE prompt_line >= 1000000 AND prompt_line % 10 = 0;
     INSERT INTO assertion_event SELECT prompt_line, name, e.exchange_id, hex(randomblob(16)), 'soft', prompt_line % 20 <> 0, e.created_at
-        FROM llm_exchange e CROSS JOIN (SELECT DISTINCT name FROM assertion_event) WHERE prompt_line >= 1000000;";
+        FROM llm_exchange e CROSS JOIN (SELECT DISTINCT name FROM assertion_event) WHERE prompt_line >= 1000000;
+    INSERT INTO check_part SELECT prompt_line >> 15 AS part, min(created_at) FROM llm_exchange GROUP BY 1
+        HAVING part + 1 < (SELECT max(prompt_line) >> 15 FROM llm_exchange);
+    INSERT INTO check_total SELECT a.line >> 15, s.kernel_hash, ifnull(m.specialist, ''), a.name, a.level, a.passed, count(*)
+        FROM assertion_event a JOIN llm_exchange e ON e.prompt_line = a.line JOIN chat_session s ON s.session_id = e.session_id
+        LEFT JOIN exchange_measure m ON m.line = a.line WHERE a.line >> 15 IN (SELECT part FROM check_part)
+        GROUP BY 1, 2, 3, 4, 5, 6;";
 
 /// What a million answers take.
 #[test]

@@ -1,5 +1,5 @@
 //! Checks of replies: how many were made, how they came out, and what they were worth to who answered
-//! (`docs/specialists.md`). Counted from the record each time, and kept nowhere.
+//! (`docs/specialists.md`). Counted from the record each time; the store keeps sums of old ones.
 
 use std::collections::BTreeMap;
 

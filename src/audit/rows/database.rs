@@ -209,6 +209,7 @@ impl<'c> RowCheck<'c> {
         self.check_turn_places()?;
         self.check_orphans()?;
         self.check_measure_rows()?;
+        self.check_sums()?;
         self.check_artifacts(level)?;
         self.check_tombstone_ids()?;
         let search = self.check_search()?;

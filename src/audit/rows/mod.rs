@@ -3,6 +3,7 @@
 pub(crate) mod artifacts;
 pub(crate) mod assertions;
 pub(crate) mod auth_keys;
+mod check_totals;
 pub(crate) mod content_policy;
 pub mod contexts;
 pub(crate) mod continuity;

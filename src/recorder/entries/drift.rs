@@ -62,7 +62,7 @@ pub fn put_judgement(
     for event in drift {
         transaction.tx.put(event)?;
     }
-    Ok(transaction.tx.put_all(checks)?)
+    Ok(transaction.tx.put_checks(checks)?)
 }
 
 /// Appends a line for each; returns their ids.

@@ -87,6 +87,8 @@ pub struct DerivedFaultsView {
     pub councils: u64,
     /// Rows of handoffs.
     pub handoffs: u64,
+    /// Sums of checks, by parts of the log.
+    pub checks: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -105,6 +107,7 @@ impl DerivedFaultsView {
             ratings: faults.ratings,
             councils: faults.councils,
             handoffs: faults.handoffs,
+            checks: faults.checks,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,

@@ -56,14 +56,28 @@ pub struct UtilityHistory {
 /// is looked for once.
 struct LineDays<'a> {
     store: &'a ReadStore,
+    /// How many lines there are.
+    lines: u64,
     /// The day looked at, and the first line behind it.
     at: Option<(u64, u64)>,
 }
 
 impl LineDays<'_> {
+    fn of(store: &ReadStore) -> Result<LineDays<'_>, StoreError> {
+        let lines = store.head()?.lines;
+        Ok(LineDays {
+            store,
+            lines,
+            at: None,
+        })
+    }
+
     fn day_of(&mut self, line: u64) -> Result<Option<u64>, StoreError> {
         if let Some((day, _)) = self.at.filter(|(_, end)| line < *end) {
             return Ok(Some(day));
+        }
+        if line >= self.lines {
+            return Ok(None);
         }
         let Some(time) = self.store.time_of_line(line)? else {
             return Ok(None);
@@ -91,7 +105,7 @@ impl UtilityHistory {
         store: &ReadStore,
         (ratings, all): (&[Rating], &Specialists),
     ) -> Result<UtilityHistory, StoreError> {
-        let mut days = LineDays { store, at: None };
+        let mut days = LineDays::of(store)?;
         let mut grown: BTreeMap<ReportedAnswerer, Growth> = BTreeMap::new();
         for rating in ratings.iter().filter(|rating| rating.specialist.is_some()) {
             let Some(day) = days.day_of(rating.line)? else {
@@ -107,7 +121,7 @@ impl UtilityHistory {
             let expected = overall(std::slice::from_ref(&growth.counted));
             growth.by_day.insert(day, expected);
         }
-        let mut days = LineDays { store, at: None };
+        let mut days = LineDays::of(store)?;
         let changed = all.promotions.iter();
         let changed = changed.map(|one| Ok((one, days.day_of(one.line)?)));
         let changed: Vec<(&Promotion, Option<u64>)> = changed.collect::<Result<_, StoreError>>()?;
