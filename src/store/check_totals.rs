@@ -21,7 +21,7 @@ row! {
     /// A part that is added up.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SummedPart of "check_part" {
-        /// Which.
+        /// Number of the part: of its lines, without their last 15 bits.
         part: u64 = "part",
         /// Time of the oldest prompt in it.
         oldest: Option<Seconds> = "oldest",

@@ -22,6 +22,10 @@ pub(super) const IS_MESSAGE_EXCHANGE: &str =
     "NOT EXISTS (SELECT 1 FROM thread_turn x WHERE x.line = llm_exchange.prompt_line
        AND NOT EXISTS (SELECT 1 FROM message_turn m WHERE m.line = x.line))";
 
+/// Each member of a first round whose prompt stands on a line (`?1`) or behind it.
+const PLACES: &str = "SELECT c.specialist, e.model, c.place = 'won' FROM council_answer c
+  CROSS JOIN llm_exchange e ON e.exchange_id = c.exchange_id WHERE e.prompt_line >= ?1";
+
 /// Whether any turn is none.
 const ANY_ASIDE: &str = "SELECT EXISTS (SELECT 1 FROM council_answer WHERE place <> 'won')
       OR EXISTS (SELECT 1 FROM thread_turn WHERE intent_type <> 'chat.message')";
@@ -49,9 +53,7 @@ impl ReadStore {
         &self,
         from: u64,
     ) -> Result<Vec<(SpecialistId, String, bool)>, StoreError> {
-        let sql = "SELECT c.specialist, e.model, c.place = 'won' FROM council_answer c
-                     JOIN llm_exchange e ON e.exchange_id = c.exchange_id WHERE e.prompt_line >= ?1";
-        self.list("read what councils decided", sql, values![from])
+        self.list("read what councils decided", PLACES, values![from])
     }
 
     /// What all reviews say, by id.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
 use crate::person::Person;
-use crate::unguarded::unguarded;
+use crate::unguarded::{found_and_made_again, unguarded};
 
 const VISA: &str = "Which visa do I need at the court?";
 
@@ -140,6 +140,23 @@ fn checks_add_up_however_they_are_told_apart() {
         screen.contains("(not rated, so of no domain)\n") && screen.contains("\nlaw\n"),
         "{screen}"
     );
+}
+
+#[test]
+fn sums_that_somebody_put_there_are_found_and_taken_away() {
+    let (person, _server) = with_runs();
+    let whole = report(&person, &[]);
+    let lied = "INSERT INTO check_total SELECT 0, kernel_hash, '', 'authority.made_up', 'soft', 1, 1000 FROM kernel";
+    found_and_made_again(
+        &person,
+        &[lied, "INSERT INTO check_part (part, oldest) VALUES (0, 1)"],
+    );
+    let left = "SELECT (SELECT count(*) FROM check_part) + (SELECT count(*) FROM check_total)";
+    let left: u32 = person
+        .database()
+        .query_row(left, [], |row| row.get(0))
+        .unwrap();
+    assert_eq!((left, report(&person, &[])), (0, whole));
 }
 
 #[test]
