@@ -129,4 +129,11 @@ mod tests {
         let any = plan(ANY_ASIDE);
         assert!(any.contains("idx_thread_turn_aside"), "{any}");
     }
+
+    /// Exchanges of no council are not read.
+    #[test]
+    fn places_are_read_from_councils() {
+        let plan = plan(PLACES);
+        assert!(plan.starts_with("SCAN c"), "{plan}");
+    }
 }

@@ -12,6 +12,7 @@ use gently::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use gently::store::Store;
 
 use crate::context::{record, salt};
+use crate::processor;
 
 /// So many are chosen among.
 const SPECIALISTS: u64 = 20;
@@ -68,17 +69,17 @@ pub fn rate(program: &str, root: &Path, ratings: u64) {
     });
 }
 
-/// Whom a question goes to, so many times.
-pub fn measure(root: &Path, runs: usize) -> Vec<Duration> {
+/// Whom a question goes to, so many times: the times of the wall clock, and those of the processor.
+pub fn measure(root: &Path, runs: usize) -> (Vec<Duration>, Vec<Duration>) {
     let home = Home::open(root).unwrap().unwrap();
     let store = Store::open_read_only(&home.paths().database()).unwrap();
     let choose = |_| {
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), processor::thread());
         let all = ranked(&store, None, ("What of law, and code?", None)).unwrap();
-        let took = begun.elapsed();
+        let took = (begun.elapsed(), processor::thread() - before);
         assert_eq!(all.len(), 20);
         assert!(all.iter().all(|one| !one.is_prior()));
         took
     };
-    (0..runs).map(choose).collect()
+    (0..runs).map(choose).unzip()
 }

@@ -319,8 +319,9 @@ fn corrections(gently: &str, home: &Path, count: u64, runs: usize) {
         choice::rate(gently, home, count);
     }
     compiled(home, runs);
-    let mut times = choice::measure(home, runs);
+    let (mut times, mut used) = choice::measure(home, runs);
     print("choice among 20 specialists (≤ 10)", &mut times);
+    print("  processor", &mut used);
 }
 
 fn compiled(home: &Path, runs: usize) {

@@ -30,8 +30,8 @@ pub fn instant() -> SocketAddr {
     address
 }
 
-/// One that thinks so long about each request, about all of them at once. Asked for a review it agrees
-/// with both answers that it is shown.
+/// One that thinks so long about each question, about all of them at once, and lists models at once.
+/// Asked for a review it agrees with both answers that it is shown.
 pub fn thinking(time: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,7 +42,9 @@ pub fn thinking(time: Duration) -> SocketAddr {
                 let Some(body) = received(&mut BufReader::new(&stream)) else {
                     return;
                 };
-                std::thread::sleep(time);
+                if !body.is_empty() {
+                    std::thread::sleep(time);
+                }
                 let is_review = String::from_utf8_lossy(&body).contains("what another model said");
                 let answer = match is_review {
                     true => {

@@ -237,10 +237,6 @@ impl Sqlite {
                 Self::open(path).map_err(not_brought_forward)?;
             }
         }
-        // What is counted over all exchanges comes back to the upper pages of its indexes each time.
-        connection
-            .execute_batch("PRAGMA cache_size = -65536")
-            .map_err(failed("set up the connection"))?;
         Ok(Sqlite(connection))
     }
 
