@@ -72,6 +72,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V8__reports",
         include_str!("../../../migrations/sqlite/0008_reports.sql"),
     ),
+    (
+        "V9__utility",
+        include_str!("../../../migrations/sqlite/0009_utility.sql"),
+    ),
 ];
 
 /// A connection to the file.
