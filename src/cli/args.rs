@@ -408,7 +408,7 @@ impl SpecialistWishArgs {
         let level = self.accuracy.map(AccuracyLevel::from);
         match (&self.specialist, level, &self.council) {
             (Some(name), ..) => Some(SpecialistWish::Named(name.clone())),
-            (None, Some(AccuracyLevel::Fast), None) => Some(SpecialistWish::Best),
+            (None, Some(AccuracyLevel::Fast), among) => Some(SpecialistWish::Best(among.clone())),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ mod argument_error;
 pub(super) mod completions;
 pub mod examples;
 pub(super) mod man;
-mod parse_error;
+pub mod parse_error;
 mod topics;
 mod unknown_command;
 
@@ -233,9 +233,9 @@ fn example_lines(path: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether there is a command of this name.
-pub fn is_command(name: &str) -> bool {
-    GROUPS.iter().any(|(_, names)| names.contains(&name))
+/// The names of all commands.
+pub fn commands() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
 /// All commands in their groups, each with its description; ends with an empty line.

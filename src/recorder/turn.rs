@@ -15,7 +15,6 @@ use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::found_on::ReplyContext;
 use crate::govern::reply::output::Shape;
-use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::{Clean, Placeholders};
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::turn::Counts;
@@ -396,9 +395,9 @@ impl Reply {
             shown,
             question: prompt.text.clone(),
             shape: prompt.params.expect.as_deref().map(Shape::recorded),
+            intent: prompt.entry.origin.door.intent(),
         };
-        let (shown, question) = (&context.shown, &context.question);
-        let judgement = judge(kernel, shown, question, context.shape.as_ref(), &self.text);
+        let judgement = context.judge(kernel, &self.text);
         let mut numbers = prompt.numbers.clone();
         let stored = StoredReply::of(&self.text, self.beside.as_ref(), &mut numbers);
         JudgedReply {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
+use crate::record::ledger::item::subject;
 use crate::record::ledger::specialist::{
     KINDS, RATING, Rating, RatingCount, SpecialistId, Specialists, rating_of,
 };
@@ -51,19 +52,22 @@ impl ReadStore {
     }
 
     /// Ids of corrections and ratings with a text that are about an exchange, and of corrections that
-    /// stand in its question word for word; not those that are erased.
+    /// stand in its question word for word, or whose subject repeats it; not those that are erased.
     pub fn said_about(&self, exchange: Uuid, question: &str) -> Result<Vec<String>, StoreError> {
+        let repeated = subject(question);
         let sql = "SELECT id FROM artifact
                     WHERE kind IN ('correction', 'rating') AND document IS NOT NULL
                       AND (json_extract(document, '$.content.about') = ?1
                            OR json_extract(document, '$.content.exchange') = ?1
                               AND json_extract(document, '$.content.why') IS NOT NULL
-                           OR kind = 'correction' AND instr(?2, json_extract(document, '$.content.text')) > 0)
+                           OR kind = 'correction' AND instr(?2, json_extract(document, '$.content.text')) > 0
+                           OR kind = 'correction' AND ?3 <> ''
+                              AND instr(json_extract(document, '$.content.subject'), ?3) > 0)
                     ORDER BY line";
         self.list(
             "look for what was said about it",
             sql,
-            values![exchange, question],
+            values![exchange, question, repeated.as_str()],
         )
     }
 

@@ -511,6 +511,7 @@ stored! {
         domain_alignment: Option<u16> = "domain_alignment",
         round: Option<CouncilRound> = "round",
         attempt: Option<u8> = "attempt",
+        utility: Option<u16> = "utility",
     }
 }
 words! {

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::record::context::turn::TurnIntent;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::params::Cost;
 use crate::record::time::Seconds;
@@ -47,6 +48,11 @@ const COUNTED: &str = "SELECT e.prompt_line, e.created_at, e.model, e.outcome, e
 const DRIFT: &str = "SELECT e.prompt_line, d.drift_class FROM drift_event d NOT INDEXED
    CROSS JOIN llm_exchange e ON e.exchange_id = d.exchange_id WHERE e.prompt_line >= ?1 ORDER BY e.prompt_line, d.rowid";
 
+/// Exchanges from a line (`?1`) on that are no messages: the prompt's line, and what it is for.
+const ASIDE: &str =
+    "SELECT line, intent_type FROM thread_turn WHERE intent_type <> 'chat.message' AND line >= ?1
+  ORDER BY line";
+
 impl ReadStore {
     /// Calls `each` for every exchange from a line on, in the order of lines.
     pub fn each_counted(
@@ -55,6 +61,11 @@ impl ReadStore {
         each: &mut dyn FnMut(CountedExchange) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.each("count exchanges", COUNTED, values![from], each)
+    }
+
+    /// Reviews and handoffs from a line on: the line of the prompt, and what it is for.
+    pub fn turns_aside(&self, from: u64) -> Result<Vec<(u64, TurnIntent)>, StoreError> {
+        self.list("count reviews and handoffs", ASIDE, values![from])
     }
 
     /// The drift of exchanges from a line on: the line of the prompt, and the class.
@@ -76,5 +87,7 @@ mod tests {
                 && !plan.contains("TEMP B-TREE"),
             "{plan}"
         );
+        let plan = crate::store::plan(ASIDE);
+        assert!(plan.contains("idx_thread_turn_aside"), "{plan}");
     }
 }

@@ -303,6 +303,32 @@ fn commands_do_what_the_commands_of_their_names_do() {
     let none = "no warning of an answer is open";
     sends(&mut typist, "gently drift list", none);
     sends(&mut typist, "gently drift show drift-9", "no drift event");
+    // Why a line is not run is said as it is, and nothing of it goes to a model at first.
+    let asked = server.requests().len();
+    for (line, why) in [
+        ("gently drift shwo drift-9", "'drift shwo'; did you mean"),
+        ("gently dirft list", "did you mean 'drift"),
+        ("gently drift show", "needs EVENT"),
+        ("gently drift list --nonsense", "--nonsense"),
+        (
+            "gently --key-cmd ./x drift list",
+            "--key-cmd is refused in a chat",
+        ),
+        ("gently erase last --yes", "--yes is refused in a chat"),
+        ("gently search \"open", "quotation marks"),
+        ("/handoff", "gently handoff run, typed here"),
+    ] {
+        let shown = sends(&mut typist, line, why);
+        let is_of_shell = line.starts_with("gently");
+        assert_eq!(
+            shown.contains("Enter again"),
+            is_of_shell,
+            "{line}: {shown}"
+        );
+        typist.types(CTRL_C);
+        typist.sees(PROMPT);
+    }
+    assert_eq!(server.requests().len(), asked);
     sends(
         &mut typist,
         "/correct One. --about last",

@@ -755,6 +755,23 @@ fn erasing_names_what_was_said_about_it_and_shows_what_is_gone() {
         would.contains("correction-1") && would.contains("rating-1"),
         "{would}"
     );
+    // What was imported with the question has its words, too, and is about nothing.
+    let file = person.home().with_file_name("pairs.jsonl");
+    let pairs = [
+        ("When does the wolverine shop shut?", "At six."),
+        ("When does it shut?", "At seven."),
+    ];
+    let lines =
+        pairs.map(|(prompt, chosen)| format!("{}\n", json!({"prompt": prompt, "chosen": chosen})));
+    std::fs::write(&file, lines.concat()).unwrap();
+    person
+        .gently(&["correction", "import", file.to_str().unwrap()])
+        .exits(0);
+    let would = person.gently(&["erase", "last", "--dry-run"]).exits(0).out;
+    assert!(
+        would.contains("correction-2") && !would.contains("correction-3"),
+        "{would}"
+    );
     person
         .gently(&["ask", "When does the wolverine shop shut now?"])
         .exits(0);

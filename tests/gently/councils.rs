@@ -1,14 +1,14 @@
 //! Councils through the program: several specialists answer at once, review each other, and one answer
 //! is chosen; what came of each is on record.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
-use crate::person::{Person, ran, run};
+use crate::person::{Person, Ran, ran, run};
 use crate::pty::Typist;
 use crate::unguarded::found_and_made_again;
 
@@ -323,7 +323,7 @@ fn views_say_what_councils_decided() {
         ]
     );
     let reviews = "SELECT json_array(query_id, vcg_winner, utility_score) FROM model_runs WHERE round = 'peer_review'";
-    assert_eq!(list(reviews), [r#"["council:000001",null,null]"#; 3]);
+    assert_eq!(list(reviews), [r#"["council:000001",null,0.65]"#; 3]);
     let texts = "SELECT raw_response FROM model_runs WHERE round = 'answer' AND vcg_winner = 0";
     assert_eq!(list(texts), ["Sydney.", "Sydney."]);
     let of_log = "SELECT json_array(field, specialist, u_score, confidence) FROM audit_log
@@ -340,6 +340,22 @@ fn views_say_what_councils_decided() {
         .exits(0);
     let callouts = list("SELECT callout_type FROM messages WHERE callout_type IS NOT NULL");
     assert_eq!(callouts, ["correction"]);
+    // Every exchange with a specialist has one, and none without.
+    let ask = ["--specialist", "one", "--new", "--no-ref", "Is it?"];
+    let alone = asked(&person, &ask, 0);
+    let plain = asked(&person, &["--new", "--no-ref", "Is it?"], 0);
+    for (turn, score) in [(&alone, "0.6"), (&plain, "null")] {
+        let sql = format!(
+            "SELECT json_array(utility_score) FROM model_runs WHERE run_id = '{}'",
+            turn["exchange"].as_str().unwrap()
+        );
+        assert_eq!(list(&sql), [format!("[{score}]")]);
+        let sql = format!(
+            "SELECT json_array(u_score) FROM audit_log WHERE event_type = 'response' AND trace_id = '{}'",
+            turn["exchange"].as_str().unwrap()
+        );
+        assert_eq!(list(&sql), [format!("[{score}]")]);
+    }
 }
 
 #[test]
@@ -358,6 +374,25 @@ fn balanced_has_the_next_one_review_and_its_correction_is_proposed() {
     assert_eq!(one["confidence_label"], "Uncertain");
     assert_eq!(member(&turn, "two")["place"], "reviewer");
     assert_eq!(turn["council"]["corrections"], json!(["correction:000001"]));
+    let shown = person.gently(&["council", "show"]).exits(0).out;
+    for part in [
+        "right, it proposes: The capital of Australia is Canberra.",
+        "W: what people's ratings let expect of the answer",
+        "no answer of theirs was rated yet",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = person
+        .gently(&["council", "show", "--json"])
+        .exits(0)
+        .json();
+    let proposed = &shown["reviews"][0]["correction"];
+    assert_eq!(proposed, "The capital of Australia is Canberra.");
+    let stats = person.gently(&["stats"]).exits(0).out;
+    assert!(
+        stats.contains("asked     2 questions (of them 1 review): 2 answers"),
+        "{stats}"
+    );
     let list = person
         .gently(&["correction", "list", "--all", "--json"])
         .exits(0)
@@ -538,14 +573,9 @@ fn what_caps_keep_from_a_reviewer_is_no_vote() {
     holds(&person);
 }
 
-/// What was given up stays on record, and no council decides.
-#[test]
-fn a_council_that_is_given_up_decides_nothing() {
-    let (person, server) = with_three(Behaviour::By(|body| match model(body) {
-        "one-1b" => says("Canberra."),
-        _ => Behaviour::NeverBegins,
-    }));
-    let gently = person.command(&["ask", "--json", "--council", "one,two", QUESTION]);
+/// A command that goes on, and that Ctrl-C gives up.
+fn begun(person: &Person, args: &[&str]) -> Child {
+    let gently = person.command(args);
     let mut env = Command::new("env");
     env.arg("--default-signal=INT")
         .arg(gently.get_program())
@@ -559,11 +589,29 @@ fn a_council_that_is_given_up_decides_nothing() {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = env.spawn().unwrap();
+    env.spawn().unwrap()
+}
+
+/// What it left after a signal.
+fn signalled(child: Child, signal: &str) -> Ran {
+    run(Command::new("kill").args(["-s", signal, &child.id().to_string()])).exits(0);
+    ran(child.wait_with_output().unwrap())
+}
+
+/// What was given up stays on record, and no council decides.
+#[test]
+fn a_council_that_is_given_up_decides_nothing() {
+    let (person, server) = with_three(Behaviour::By(|body| match model(body) {
+        "one-1b" => says("Canberra."),
+        _ => Behaviour::NeverBegins,
+    }));
+    let child = begun(
+        &person,
+        &["ask", "--json", "--council", "one,two", QUESTION],
+    );
     server.wait_for(2);
     std::thread::sleep(Duration::from_millis(500));
-    run(Command::new("kill").args(["-s", "INT", &child.id().to_string()])).exits(0);
-    let ended = ran(child.wait_with_output().unwrap()).exits(130);
+    let ended = signalled(child, "INT").exits(130);
     let turn = ended.json();
     assert_eq!(
         (&turn["council"]["interrupted"], &turn["council"]["id"]),
@@ -613,8 +661,17 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
         ),
         (
             "And now?",
-            "asked: one, of those of whom most is expected the oldest",
+            "asked: one, the oldest of those of whom most is expected",
         ),
+        (
+            "/council two,three",
+            "of two, three the one of whom most is expected answers from here on",
+        ),
+        (
+            "Who then?",
+            "asked: two, the oldest of those of whom most is expected",
+        ),
+        ("/council none", "specialists answer with accuracy fast"),
         (
             "/accuracy sure",
             "is no accuracy: fast, balanced, high, maximum, or none",
@@ -632,8 +689,8 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
     let asked = server.requests();
     let asked = asked.iter().filter(|one| one.line.starts_with("POST"));
     let models: Vec<String> = asked.map(|one| model(&one.json()).to_owned()).collect();
-    assert_eq!(models.len(), 6, "{models:?}");
-    assert_eq!(models[4..], ["one-1b", "one-1b"]);
+    assert_eq!(models.len(), 7, "{models:?}");
+    assert_eq!(models[4..], ["one-1b", "two-1b", "two-1b"]);
     let threads = "SELECT count(DISTINCT thread_id) FROM thread_turn";
     assert_eq!(count(&person, threads), 1);
     holds(&person);
@@ -703,8 +760,12 @@ fn what_is_no_council_is_refused() {
         (&["--council", "one,two,one"], "named twice"),
         (&["--council", "one,specialist-1"], "named twice"),
         (
-            &["--council", "one,two", "--accuracy", "fast"],
-            "asks one specialist",
+            &["--council", "one", "--accuracy", "fast"],
+            "has two members or more",
+        ),
+        (
+            &["--council", "one,one", "--accuracy", "fast"],
+            "named twice",
         ),
         (&["--council", "one,two", "-m", "x"], "don't go together"),
         (
@@ -712,7 +773,7 @@ fn what_is_no_council_is_refused() {
             "don't go together",
         ),
         (&["--accuracy", "sure"], "--accuracy"),
-        (&["--retries", "4"], "--retries"),
+        (&["--retries", "4"], "it takes 0 to 3"),
     ] {
         let all = [&["ask"], args, &[QUESTION]].concat();
         let ran = person.gently(&all).exits(2);
@@ -832,5 +893,241 @@ fn a_reviewer_reads_each_answer_under_its_reference() {
             assert!(sent.contains(&begins) && sent.contains(&ends), "{sent}");
         }
     }
+    holds(&person);
+}
+
+/// What a review says is judged as any statement is, though it stands in JSON; what only stands in JSON
+/// is no quotation.
+#[test]
+fn a_review_is_judged_by_what_it_says() {
+    let (person, _server) = with_three(Behaviour::By(|body| {
+        match (is_review(body), model(body)) {
+        (false, _) => says("Canberra."),
+        (true, "one-1b") => votes("agree", "agree"),
+        (true, "two-1b") => says(
+            &json!({"reviews": [
+                {"of": "A", "verdict": "disagree", "why": "I restarted the server nginx for you."},
+                {"of": "B", "verdict": "agree", "why": "It is so."},
+            ]})
+            .to_string(),
+        ),
+        (true, _) => says(
+            &json!({"reviews": [
+                {"of": "A", "verdict": "agree", "why": "It says \"the city of Canberra it was\"."},
+                {"of": "B", "verdict": "disagree", "why": "No.", "correction": "I deleted the file notes.txt."},
+            ]})
+            .to_string(),
+        ),
+    }
+    }));
+    person.withholds_claims(|kernel| kernel);
+    let turn = asked(&person, &["--council", "one,two,three", QUESTION], 0);
+    for review in turn["council"]["reviews"].as_array().unwrap() {
+        for said in review["answers"].as_array().unwrap() {
+            let is_kept = review["by"] == "one";
+            assert_eq!(said["verdict"].is_string(), is_kept, "{turn:#}");
+            let why = said["why"].as_str().unwrap();
+            assert_eq!(why.contains("the kernel keeps"), !is_kept, "{turn:#}");
+        }
+    }
+    assert_eq!(turn["council"]["corrections"], json!([]));
+    let drift = |model: &str| -> Vec<String> {
+        let sql = "SELECT d.summary FROM drift_event d JOIN llm_exchange e ON e.exchange_id = d.exchange_id
+                     JOIN exchange_measure m ON m.line = e.prompt_line
+                    WHERE m.round = 'peer_review' AND e.model = ?1 ORDER BY d.summary";
+        let database = person.database();
+        let mut rows = database.prepare(sql).unwrap();
+        let rows = rows.query_map([format!("openai/{model}-1b")], |row| row.get(0));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(drift("one"), Vec::<String>::new());
+    assert_eq!(drift("two").len(), 1, "{:?}", drift("two"));
+    assert!(drift("two")[0].starts_with("claimed_side_effect count=1"));
+    // Its quotation is one: nobody said so before.
+    let three = drift("three");
+    assert!(
+        three.len() == 2 && three[1] == "general_unsourced quotes=1",
+        "{three:?}"
+    );
+    holds(&person);
+}
+
+/// Of some who are named, the one of whom most is expected.
+#[test]
+fn fast_among_some_asks_one_of_them() {
+    let (person, server) = with_three(Behaviour::Good);
+    rated(&person, "two");
+    rated(&person, "three");
+    rated(&person, "three");
+    let before = server.requests().len();
+    let fast = [
+        "ask",
+        "--council",
+        "one,two",
+        "--accuracy",
+        "fast",
+        QUESTION,
+    ];
+    let screen = person.gently(&fast).exits(0);
+    let said = screen.err.replace("\n  ", " ");
+    assert!(
+        said.contains("asked: two, of whom most is expected: ")
+            && said.contains("1 of its answers is rated")
+            && said.contains("; one 0.650")
+            && !said.contains("three"),
+        "{screen:#?}"
+    );
+    assert_eq!(server.requests().len() - before, 1);
+    // Some are rated and others not: neither is said of all.
+    let some = person.gently(&["ask", "--council", "one,two", QUESTION]);
+    let said = some.err.replace("\n  ", " ");
+    assert!(
+        said.contains("by ratings; nothing of one is rated yet"),
+        "{some:#?}"
+    );
+    let best = ["ask", "--accuracy", "fast", QUESTION];
+    let said = person.gently(&best).exits(0).err.replace("\n  ", " ");
+    assert!(said.contains("2 of its answers are rated"), "{said}");
+    assert_eq!(count(&person, "SELECT count(*) FROM council_answer"), 2);
+    holds(&person);
+}
+
+/// The newest council comes first, each with what was asked.
+#[test]
+fn councils_are_listed_with_their_questions() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    let long = "word ".repeat(40);
+    for question in [QUESTION, "Is it\n\u{1b}[31mso?", &long] {
+        asked(&person, &["--council", "one,two", question], 0);
+    }
+    person
+        .gently(&["erase", "council-2", "--yes", "--reason", "test"])
+        .exits(0);
+    let list = person.gently(&["council", "list"]).exits(0).out;
+    let at = |text: &str| list.find(text).unwrap_or_else(|| panic!("{text}: {list}"));
+    assert!(at("council-3") < at("council-1") && at("word word") < at(QUESTION));
+    assert!(!list.contains(&long) && !list.contains('\u{1b}'), "{list}");
+    let views = person
+        .gently(&["council", "list", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&views[0]["id"], &views[1]["question"]),
+        (&json!("council:000003"), &json!(QUESTION)),
+        "{views:#}"
+    );
+}
+
+/// A chat asks a council from its beginning.
+#[test]
+fn a_chat_begins_with_a_council() {
+    let (person, server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    for (args, said) in [
+        (&["--council", "one,two"][..], "one, two answer together"),
+        (
+            &["--accuracy", "balanced"],
+            "specialists answer with accuracy balanced",
+        ),
+    ] {
+        let args = [&["chat"], args].concat();
+        let mut typist = Typist::begin(&person, (24, 100), &args);
+        typist.sees(said);
+        typist.types("What is it?\r");
+        typist.sees("1 of 1 agree");
+        typist.types("/quit\r");
+        typist.ends().exits(0);
+    }
+    assert_eq!(count(&person, "SELECT count(*) FROM council_answer"), 3);
+    for args in [
+        &["chat", "--council", "one,two", "--specialist", "one"][..],
+        &["chat", "--accuracy", "high", "-m", "x"],
+    ] {
+        let refused = person.gently(args).exits(2);
+        assert!(refused.err.contains("don't go together"), "{refused:#?}");
+    }
+    let _ = server;
+}
+
+/// Whatever a council was stopped at, what is on record holds and can be replayed.
+#[test]
+fn a_council_that_is_stopped_while_it_reviews_leaves_a_record_that_holds() {
+    for (signal, code) in [("INT", 130), ("KILL", 137)] {
+        let (person, server) =
+            with_three(Behaviour::By(|body| match (is_review(body), model(body)) {
+                (false, "one-1b") => says("Canberra."),
+                (false, "two-1b") => says("I restarted the server nginx for you."),
+                (false, _) => says("Sydney."),
+                (true, "one-1b") => says(&vote("agree", None).to_string()),
+                (true, _) => Behaviour::NeverBegins,
+            }));
+        person.withholds_claims(|kernel| kernel);
+        let ask = ["ask", "--json", "--council", "one,two,three", QUESTION];
+        let child = begun(&person, &ask);
+        server.wait_for(5);
+        std::thread::sleep(Duration::from_millis(500));
+        let ended = signalled(child, signal);
+        assert!([code, -1].contains(&ended.code), "{ended:#?}");
+        // What a killed process left is closed by the next command that records.
+        person.gently(&["session", "close", "--yes"]).exits(0);
+        assert_eq!(count(&person, "SELECT count(*) FROM council_answer"), 0);
+        let reviews = "SELECT count(*) FROM exchange_measure WHERE round = 'peer_review'";
+        assert!(count(&person, reviews) >= 1);
+        // Answers are messages, as none was chosen; a blocked one is shown as blocked.
+        let shown = person.gently(&["conversation", "show", "last"]);
+        println!("{}", shown.out);
+        assert!(
+            shown.out.contains("Canberra.") && shown.out.contains("Sydney."),
+            "{shown:#?}"
+        );
+        assert!(!shown.out.contains("nginx"), "{shown:#?}");
+        holds(&person);
+    }
+}
+
+/// What is asked of a council behind a backup is in the ledger that is adopted, and its rows follow from
+/// what is there.
+#[test]
+fn a_home_that_is_adopted_has_the_councils_whose_artifacts_it_has() {
+    let (mut person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    asked(&person, &["--council", "one,two", QUESTION], 0);
+    let rows = |person: &Person| -> String {
+        let sql = "SELECT json_array((SELECT json_group_array(json_array(council_line, exchange_id, place, welfare, payment)) \
+                     FROM council_answer), (SELECT json_group_array(json_array(council_line, exchange_id, verdict)) \
+                     FROM council_review))";
+        let database = person.database();
+        database.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let before = rows(&person);
+    let place = |name: &str| person.home().with_file_name(name);
+    let text = |name: &str| place(name).display().to_string();
+    person.gently(&["backup", &text("b.age")]).exits(0);
+    asked(&person, &["--accuracy", "balanced", QUESTION], 0);
+    person.gently(&["session", "close", "--yes"]).exits(0);
+    let mut mirror = Command::new("git");
+    mirror
+        .args(["clone", "--quiet", "--mirror"])
+        .args([person.at("ledger.git"), place("published.git")]);
+    run(&mut mirror).exits(0);
+    std::fs::rename(person.home(), place("lost")).unwrap();
+    person.gently(&["restore", &text("b.age")]).exits(0);
+    person
+        .gently(&["audit", "adopt", "--from", &text("published.git")])
+        .exits(0);
+    assert_eq!(rows(&person), before);
+    let shown = person.gently(&["council", "show", "council-1"]).exits(0);
+    assert!(shown.out.contains("one, won"), "{shown:#?}");
+    holds(&person);
+    let next = asked(&person, &["--council", "one,two", QUESTION], 0);
+    assert_eq!(next["council"]["id"], "council:000003", "{next:#}");
     holds(&person);
 }

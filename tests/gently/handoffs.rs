@@ -212,6 +212,10 @@ fn a_reply_without_the_headings_is_no_handoff() {
         "{refused:#?}"
     );
     assert_eq!(refused.out, "");
+    assert!(
+        said.contains("to ask again: ") && said.contains(" -m MODEL"),
+        "{refused:#?}"
+    );
     let empty = person.gently(&["handoff", "run", "--json"]);
     assert!(empty.code == 1 || empty.code == 2, "{empty:#?}");
     let view = &empty.json()["runs"][0];
@@ -630,5 +634,62 @@ fn what_is_erased_is_gone_on_from_by_nobody() {
     assert!(!next.err.contains("shown: handoff-1"), "{next:#?}");
     let sent = server.requests().last().unwrap().json().to_string();
     assert!(!sent.contains("RESUME"), "{sent}");
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// Members of a council are shown what any question of the conversation is shown, and it is said once.
+#[test]
+fn a_council_goes_on_from_a_handoff() {
+    let (person, server) = served(Behaviour::By(|body| {
+        let text = body.to_string();
+        Behaviour::Says(match () {
+            () if body["max_tokens"] == 900 => SUMMARY.to_owned(),
+            () if text.contains("what another model said") => {
+                json!({"verdict": "agree", "why": "So it is."}).to_string()
+            }
+            () => "By train.".to_owned(),
+        })
+    }));
+    person.gently(&["init"]).exits(0);
+    for name in ["one", "two"] {
+        let model = format!("openai/{name}-1b");
+        person
+            .gently(&["specialist", "add", name, "-m", &model])
+            .exits(0);
+    }
+    asked(&person, "Oldest: how do I get there?");
+    made(&person, &[]);
+    asked(&person, "Newest: and back?");
+    let before = server.requests().len();
+    let turn = person
+        .gently(&["ask", "--council", "one,two", "And by bus?"])
+        .exits(0);
+    let said = "shown: handoff-1 and 2 messages after it";
+    assert_eq!(turn.err.matches(said).count(), 1, "{turn:#?}");
+    let requests = server.requests();
+    let bodies: Vec<String> = requests
+        .iter()
+        .skip(before)
+        .map(|one| one.json().to_string())
+        .collect();
+    let answers = bodies
+        .iter()
+        .filter(|text| !text.contains("what another model said"));
+    let answers: Vec<&String> = answers.collect();
+    assert_eq!(answers.len(), 2);
+    for text in answers {
+        assert!(
+            text.contains("Nothing is booked.") && text.contains("Newest: and back?"),
+            "{text}"
+        );
+        assert!(!text.contains("Oldest: how"), "{text}");
+    }
+    // What somebody declares wins.
+    let none = ["ask", "--no-ref", "--council", "one,two", "And by air?"];
+    let none = person.gently(&none).exits(0);
+    assert!(!none.err.contains("shown: handoff"), "{none:#?}");
+    let stats = person.gently(&["stats"]).exits(0).out;
+    assert!(stats.contains("(of them 4 reviews, 1 handoff)"), "{stats}");
+    person.gently(&["audit", "replay", "--all"]).exits(0);
     assert_eq!(consistent(&person), "yes");
 }

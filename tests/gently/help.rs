@@ -540,7 +540,7 @@ fn what_is_missing_is_said_with_an_example() {
         ),
         (
             &["search", "x", "-n", "0"],
-            "'0' does not fit --number N: 0 is not in 1..=1000",
+            "'0' does not fit --number N: it takes 1 to 1000",
             "gently search ",
         ),
         (

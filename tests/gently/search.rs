@@ -195,7 +195,7 @@ fn what_can_not_be_looked_for_is_said_and_nothing_is_recorded() {
             &["search", "--best", "--before", "1.1-0", "it"],
             "don't go together",
         ),
-        (&["search", "-n", "0", "it"], "0 is not in"),
+        (&["search", "-n", "0", "it"], "it takes 1 to 1000"),
     ] {
         let ran = person.gently(args).exits(2);
         assert!(

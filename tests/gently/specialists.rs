@@ -85,7 +85,7 @@ fn people_rate_and_the_choice_changes_and_says_why() {
     );
     person.gently(&["rate", "last", "good"]).exits(0);
     let told = person.gently(&["ask", "--accuracy", "fast", VISA]).exits(0);
-    let why = "asked: lawyer, of whom most is expected: 0.681 of 1 (law 1.000; 1 answer rated in all); general-one 0.590";
+    let why = "asked: lawyer, of whom most is expected: 0.681 of 1 (law 1.000; 1 of its answers is rated); general-one 0.590";
     let said = told.err.replace("\n  ", " ");
     assert!(said.contains(why), "{told:#?}");
     assert_eq!(sent(&server)["model"], "law-1b");

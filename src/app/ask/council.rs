@@ -14,7 +14,7 @@ use crate::app::look::not_shown::UnshownReference;
 use crate::app::prove::tree_heads;
 use crate::app::remember::correction::{CorrectionInput, propose};
 use crate::app::remember::project;
-use crate::app::set_up::specialist::choice::{ChosenSpecialist, nobody, ranked};
+use crate::app::set_up::specialist::choice::{ChosenSpecialist, NOTHING_RATED, nobody, of_council};
 use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::{ParentTurn, ThreadPosition};
 use crate::ask::{AskError, TurnControl, TurnEnd};
@@ -37,7 +37,7 @@ use crate::store::ReadStore;
 
 use super::model_choice::CallOptions;
 use super::seat::TurnSeat;
-use super::{AskRequest, AskResult, AskSetup, BegunConversation, prepare, put_right};
+use super::{AskRequest, AskResult, AskSetup, BegunConversation, from_handoff, prepare, put_right};
 
 /// Who is asked for an answer, and how sure it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +50,11 @@ pub struct CouncilWish {
 
 impl CouncilWish {
     /// What somebody asks for who names members, a level, or both: named members all answer, where no
-    /// level is named. None where neither is named, and for the level that asks one.
+    /// level is named. None where neither is named, and for the level that asks one of them
+    /// ([`SpecialistWish::Best`](super::SpecialistWish::Best)).
     pub fn of(members: Option<Vec<String>>, level: Option<AccuracyLevel>) -> Option<CouncilWish> {
         match (members, level) {
-            (None, None | Some(AccuracyLevel::Fast)) => None,
+            (None, None) | (_, Some(AccuracyLevel::Fast)) => None,
             (members, level) => Some(CouncilWish {
                 members,
                 level: level.unwrap_or(AccuracyLevel::Maximum),
@@ -120,9 +121,7 @@ impl CouncilMember {
 
     /// What is expected of it in the likeliest domain, in thousandths.
     pub fn utility(&self) -> u64 {
-        let bid = self.chosen.bid();
-        bid.and_then(|bid| bid.utilities.first().copied())
-            .unwrap_or(0)
+        self.chosen.utility()
     }
 
     /// The turn with an answer that can be chosen.
@@ -244,27 +243,7 @@ pub async fn convene<'a>(
         ));
     }
     let question = (request.text.as_str(), request.domain.as_deref());
-    if wish.level == AccuracyLevel::Fast {
-        return Err(refused(
-            "accuracy fast asks one specialist, and no council: name a council, or accuracy fast"
-                .to_owned(),
-        ));
-    }
-    if let Some(names) = &wish.members
-        && let [only] = names.as_slice()
-    {
-        return Err(refused(format!(
-            "a council has two members or more, and {only} is one: --specialist {only} asks it alone"
-        )));
-    }
-    let members = ranked(&opened.store, wish.members.as_deref(), question)?;
-    let distinct: BTreeSet<_> = members.iter().map(|one| one.id).collect();
-    let named = wish.members.as_ref().map_or(members.len(), Vec::len);
-    if distinct.len() < named {
-        return Err(refused(
-            "one specialist is named twice in this council: name each once".to_owned(),
-        ));
-    }
+    let members = of_council(&opened.store, wish.members.as_deref(), question)?;
     let plan = CouncilPlan::of(wish.level, members.len());
     let first = members.first().ok_or_else(nobody)?;
     if plan.missing > 0 {
@@ -289,7 +268,7 @@ pub async fn convene<'a>(
     })
 }
 
-/// `asked: lawyer, swe of 1 question (law 1.000; nothing is rated yet)`
+/// `asked: lawyer, swe; each reviews the others (law 1.000; no answer of theirs is rated yet)`
 fn told_of(members: &[ChosenSpecialist], plan: CouncilPlan, first: &ChosenSpecialist) -> String {
     let names = |of: &[ChosenSpecialist]| {
         let names: Vec<&str> = of.iter().map(|one| one.name.as_str()).collect();
@@ -301,19 +280,27 @@ fn told_of(members: &[ChosenSpecialist], plan: CouncilPlan, first: &ChosenSpecia
         None if answering.len() > 1 => "; each reviews the others".to_owned(),
         None => String::new(),
     };
-    let known = match first.is_prior() {
-        true => "nothing is rated yet",
-        false => "by ratings",
+    let asked = members
+        .iter()
+        .take(plan.answering + usize::from(plan.next_reviews));
+    let unrated = asked.filter(|one| one.bid().is_none_or(|bid| bid.rated == 0));
+    let unrated: Vec<&str> = unrated.map(|one| one.name.as_str()).collect();
+    let known = match (first.is_prior(), unrated.as_slice()) {
+        (true, _) => NOTHING_RATED.to_owned(),
+        (false, []) => "by ratings".to_owned(),
+        (false, names) => format!("by ratings; nothing of {} is rated yet", names.join(", ")),
     };
     let (names, domains) = (names(answering), first.domains_told());
     format!("asked: {names}{reviews} ({domains}; {known})")
 }
 
 /// Where the members of a council stand.
-#[derive(Clone, Copy)]
 struct CouncilGround {
     thread: Uuid,
     parent: ParentTurn,
+    /// What all of them are shown in place of the last turns; none where that is what a question
+    /// declares by itself.
+    declared: Option<DeclaredContext>,
 }
 
 impl CouncilSetup<'_> {
@@ -338,7 +325,7 @@ impl CouncilSetup<'_> {
         let (ground, conversation) = self.ground(listener).await?;
         let mut members: Vec<CouncilMember> = Vec::new();
         let (answering, others) = self.members.split_at(self.plan.answering);
-        let ends = self.answers(answering, ground, listener).await?;
+        let ends = self.answers(answering, &ground, listener).await?;
         for (chosen, end) in answering.iter().zip(ends) {
             members.push(CouncilMember::of(chosen, Some(end)));
         }
@@ -348,7 +335,7 @@ impl CouncilSetup<'_> {
             let end = match is_needed && !listener.control.cancelled.is_cancelled() {
                 true => {
                     let next = std::slice::from_ref(next);
-                    self.answers(next, ground, listener).await?.pop()
+                    self.answers(next, &ground, listener).await?.pop()
                 }
                 false => None,
             };
@@ -359,7 +346,7 @@ impl CouncilSetup<'_> {
         {
             self.join(ground.thread, project, listener).await;
         }
-        let reviews = self.reviews(&members, ground, listener).await?;
+        let reviews = self.reviews(&members, &ground, listener).await?;
         for said in reviews.iter().flat_map(|review| &review.answers) {
             if let Ok(saying) = &said.saying {
                 members[said.of].votes.take(saying.verdict);
@@ -412,8 +399,19 @@ impl CouncilSetup<'_> {
             .parent
             .of(store, thread)
             .map_err(OpenHomeError::from)?;
-        let parent = parent.map_or(ParentTurn::Nothing, ParentTurn::Turn);
-        Ok((CouncilGround { thread, parent }, begun))
+        let declared =
+            self.request
+                .context
+                .declared(&opened.config, opened.context.rules(), store)?;
+        let is_talk = position.parent == ParentTurn::Newest && self.request.client.is_none();
+        let goes_on = begun.before.filter(|_| is_talk);
+        let instead = from_handoff(opened, goes_on, (self.request, &declared), listener.notice)?;
+        let ground = CouncilGround {
+            thread,
+            parent: parent.map_or(ParentTurn::Nothing, ParentTurn::Turn),
+            declared: instead,
+        };
+        Ok((ground, begun))
     }
 
     /// The id of the model of the first member, as sessions have it.
@@ -470,7 +468,7 @@ impl CouncilSetup<'_> {
     async fn answers(
         &self,
         members: &[ChosenSpecialist],
-        ground: CouncilGround,
+        ground: &CouncilGround,
         listener: &CouncilListener<'_>,
     ) -> Result<Vec<MemberEnd>, CouncilError> {
         let requests = members.iter().map(|chosen| AskRequest {
@@ -481,7 +479,8 @@ impl CouncilSetup<'_> {
                     intent: QuestionDoor::Council.intent(),
                 },
                 specialist: Some(chosen.clone()),
-                declared: None,
+                is_from_handoff: ground.declared.is_some(),
+                declared: ground.declared.clone(),
                 round: Some(CouncilRound::Answer),
             }),
             door: QuestionDoor::Council,
@@ -546,7 +545,7 @@ impl CouncilSetup<'_> {
     async fn reviews(
         &self,
         members: &[CouncilMember],
-        ground: CouncilGround,
+        ground: &CouncilGround,
         listener: &CouncilListener<'_>,
     ) -> Result<Vec<PeerReview>, CouncilError> {
         let answered = |at: &usize| members[*at].answered().is_some();
@@ -613,6 +612,7 @@ impl CouncilSetup<'_> {
                     none: false,
                     deep: false,
                 }),
+                is_from_handoff: false,
                 round: Some(CouncilRound::PeerReview),
             }),
             ..AskRequest::default()

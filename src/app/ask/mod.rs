@@ -231,7 +231,7 @@ pub async fn prepare<'a>(
     let mut model = showing(choice.model, &request.files, notice)?;
     if let Some(chosen) = &specialist {
         if seat.is_none() {
-            notice(&chosen.sentence(request.specialist == Some(SpecialistWish::Best)));
+            notice(&chosen.sentence(matches!(request.specialist, Some(SpecialistWish::Best(_)))));
         }
         model = match chosen.window {
             Some(window) => model.within(Some(window)),
@@ -272,17 +272,14 @@ pub async fn prepare<'a>(
     };
     let goes_on = begun.before.filter(|_| {
         let is_message = position.intent == TurnIntent::ChatMessage;
-        is_message && context.refs.is_empty() && position.parent == ParentTurn::Newest
+        is_message && position.parent == ParentTurn::Newest
     });
-    let mut from_handoff = false;
-    if let Some(thread) = goes_on
-        && let Some(instead) = handoff::declare::in_place_of_last(store, thread, &declared)?
-    {
-        notice(&instead.sentence);
-        declared = instead.declared;
+    let instead = from_handoff(opened, goes_on, (request, &declared), notice)?;
+    let is_from_handoff = instead.is_some();
+    if let Some(instead) = instead {
+        declared = instead;
         // What is declared is of this conversation.
-        position.thread = Some(thread);
-        from_handoff = true;
+        position.thread = goes_on;
     }
     Ok(AskSetup {
         opened,
@@ -297,6 +294,7 @@ pub async fn prepare<'a>(
             specialist: specialist.as_ref().map(|chosen| AskedSpecialist {
                 id: chosen.id,
                 alignment: chosen.alignment,
+                utility: u16::try_from(chosen.utility()).unwrap_or_default(),
             }),
             round: seat.and_then(|seat| seat.round),
             attempt: request.attempt,
@@ -304,13 +302,32 @@ pub async fn prepare<'a>(
         specialist,
         are_refs_typed: !context.refs.is_empty(),
         declared,
-        from_handoff,
+        from_handoff: is_from_handoff || seat.is_some_and(|seat| seat.is_from_handoff),
         position,
         anew: begun.anew,
         project: begun.project,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// What a question that goes on in a thread declares in place of the last turns, where a handoff sums
+/// those up; says so.
+fn from_handoff(
+    opened: &OpenHome,
+    goes_on: Option<Uuid>,
+    (request, declared): (&AskRequest, &DeclaredContext),
+    notice: &dyn Fn(&str),
+) -> Result<Option<DeclaredContext>, OpenHomeError> {
+    let goes_on = goes_on.filter(|_| request.context.refs.is_empty());
+    let Some(thread) = goes_on else {
+        return Ok(None);
+    };
+    let instead = handoff::declare::in_place_of_last(&opened.store, thread, declared)?;
+    Ok(instead.map(|instead| {
+        notice(&instead.sentence);
+        instead.declared
+    }))
 }
 
 /// The conversation that a question begins or goes on with.

@@ -30,6 +30,7 @@ pub fn again(request: &AskRequest, asked: &AskResult, retries: u8) -> Option<Ask
             },
             specialist: asked.specialist.clone(),
             declared: Some(asked.declared.clone()),
+            is_from_handoff: asked.from_handoff,
             round: None,
         }),
         ..request.clone()

@@ -15,6 +15,8 @@ pub struct TurnSeat {
     pub specialist: Option<ChosenSpecialist>,
     /// What is declared in the place of what the request names.
     pub declared: Option<DeclaredContext>,
+    /// Whether that is a handoff, and what came after it.
+    pub is_from_handoff: bool,
     /// In which round of a council it is asked.
     pub round: Option<CouncilRound>,
 }

@@ -10,6 +10,7 @@ use crate::govern::reply::warning_words::{open_question, sentence};
 use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::redact;
 use crate::record::Exchange;
+use crate::record::context::turn::TurnIntent;
 use crate::record::ledger::bundle::{ArtifactRef, Fact, Moment};
 use crate::record::ledger::short_name::short_name;
 use crate::recorder::Refusal;
@@ -186,10 +187,13 @@ fn context_of(record: &Exchange) -> Option<ReplyContext> {
         .facts
         .extend(earlier_texts(record).map(|text| turn_as_fact(at, text)));
     let params = record.params().ok()??;
+    let context = record.context.as_ref();
+    let intent = context.and_then(|context| TurnIntent::named(&context.intent_type));
     Some(ReplyContext {
         shown,
         question: redact(record.user.as_deref()?).clean,
         shape: params.expect.as_deref().map(Shape::recorded),
+        intent: intent.unwrap_or_default(),
     })
 }
 

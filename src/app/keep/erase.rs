@@ -264,7 +264,7 @@ fn planned(
 }
 
 /// What screens call corrections and ratings about exchanges that go, corrections that a question among
-/// them made, and the exchanges of handoffs that sum them up.
+/// them made, or whose subject repeats one, and the exchanges of handoffs that sum them up.
 fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
     let mut named = Vec::new();
     for exchange in &reach.exchanges {

@@ -50,6 +50,8 @@ pub struct RecordedReview {
     pub about: String,
     /// Why, in the reviewer's words; none where that is erased, or can't be read.
     pub why: Option<String>,
+    /// What it proposes as right in the answer's place, likewise.
+    pub correction: Option<String>,
 }
 
 /// A council on record.
@@ -87,13 +89,13 @@ impl RecordedCouncil {
 /// So many councils are listed at most.
 pub const MOST_COUNCILS: usize = 200;
 
-/// The newest councils of a home, newest last, and whether there are older ones.
+/// The newest councils of a home, newest first, and whether there are older ones.
 pub fn list(home: &Home) -> Result<(Vec<RecordedCouncil>, bool), OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
     let rows = store.artifacts(ArtifactFilter::Kind(COUNCIL))?;
     let has_more = rows.len() > MOST_COUNCILS;
-    let newest = rows.iter().skip(rows.len().saturating_sub(MOST_COUNCILS));
+    let newest = rows.iter().rev().take(MOST_COUNCILS);
     let all = store.specialists()?;
     let read = newest.filter_map(|row| read(&store, &all, row).transpose());
     Ok((read.collect::<Result<_, _>>()?, has_more))
@@ -262,15 +264,16 @@ fn recorded_review(
     let why = said
         .zip(at)
         .and_then(|(mut said, at)| said.get_mut(at)?.take());
+    let why = why.filter(|_| review.verdict.is_some());
+    let (why, correction) = why.map_or((None, None), |said| (Some(said.why), said.correction));
     let about = answers.iter().find(|answer| answer.exchange == review.of);
     let about = about.and_then(|answer| all.specialists.get(&answer.specialist));
     Ok(RecordedReview {
         by: name_of(store, all, review.exchange)?.unwrap_or_default(),
         id: short_id(store, review.exchange)?,
         about: about.map(called).unwrap_or_default(),
-        why: why
-            .map(|said| said.why)
-            .filter(|_| review.verdict.is_some()),
+        why,
+        correction,
         of: review.clone(),
     })
 }

@@ -53,6 +53,16 @@ pub fn answer(
     Some(format!("error: {}", lines.join("\n")))
 }
 
+/// `4 is not in 0..=3`, as a person says it: `it takes 0 to 3`.
+fn in_words(why: &str) -> String {
+    let range = why.rsplit_once(" is not in ").map(|(_, range)| range);
+    match range.and_then(|range| range.split_once("..=")) {
+        Some((least, "")) => format!("it takes {least} or more"),
+        Some((least, most)) => format!("it takes {least} to {most}"),
+        None => why.to_owned(),
+    }
+}
+
 /// Arguments that don't fit their command.
 struct ArgumentFault<'a> {
     command: &'a Command,
@@ -215,7 +225,7 @@ impl ArgumentFault<'_> {
             _ => String::new(),
         };
         let why = match (self.error.source(), allowed.as_str()) {
-            (Some(why), _) => format!(": {}", quiet(&why.to_string())),
+            (Some(why), _) => format!(": {}", quiet(&in_words(&why.to_string()))),
             (None, "") => String::new(),
             (None, allowed) => format!(": it takes {allowed}"),
         };

@@ -36,14 +36,7 @@ pub fn run(bare: clap::Error) -> u8 {
     if !error.use_stderr() || (lists && one_screen && !is_json) {
         return code.max(print_help(&error));
     }
-    let can_quote = home_rules();
-    let own = match error.kind() {
-        ErrorKind::InvalidSubcommand => unknown_command::answer(&command(), &args, can_quote),
-        ErrorKind::UnknownArgument => unknown_command::ask_option(&command(), &args, can_quote),
-        _ => None,
-    };
-    let own = own.or_else(|| argument_error::answer(command(), &args, &error, can_quote));
-    let text = own.unwrap_or_else(|| error.render().to_string());
+    let text = why(&args, &error, home_rules());
     let text = text.trim_end();
     say(text);
     if is_json {
@@ -53,6 +46,31 @@ pub fn run(bare: clap::Error) -> u8 {
         });
     }
     code
+}
+
+/// What is wrong with these arguments, and the next step. With `can_quote` what was typed is repeated.
+fn why(args: &[OsString], error: &clap::Error, can_quote: bool) -> String {
+    let own = match error.kind() {
+        ErrorKind::InvalidSubcommand => unknown_command::answer(&command(), args, can_quote),
+        ErrorKind::UnknownArgument => unknown_command::ask_option(&command(), args, can_quote),
+        _ => None,
+    };
+    let own = own.or_else(|| argument_error::answer(command(), args, error, can_quote));
+    own.unwrap_or_else(|| error.render().to_string())
+}
+
+/// What comes of a line of a chat that the parser took as no command: help that was asked for is
+/// printed, and none given back; else what is wrong with the line.
+pub fn of_line(words: &[String], bare: clap::Error) -> Option<String> {
+    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let asked = command_for(&args).try_get_matches_from(&args);
+    let error = asked.err().unwrap_or(bare);
+    if !error.use_stderr() {
+        print_help(&error);
+        return None;
+    }
+    let text = why(&args, &error, true);
+    Some(text.trim_start_matches("error: ").trim_end().to_owned())
 }
 
 /// Whether one JSON object was asked for, though nothing else is known of what was typed.

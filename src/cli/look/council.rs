@@ -12,7 +12,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::look::council::CouncilView;
 
 use super::zone_line;
-use crate::cli::screen::quiet;
+use crate::cli::screen::{beginning, quiet, row};
 use crate::cli::{present, present_report, say};
 
 /// Subcommands of `gently council`.
@@ -57,12 +57,25 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
             say("no council is on record");
             return String::new();
         }
-        let lines = councils.iter().map(|one| line(one) + "\n");
+        let lines = councils.iter().map(|one| row(&line(one), &asked(one)));
         format!("{}{}", zone_line(), lines.collect::<String>())
     };
     let views = || councils.iter().map(CouncilView::of).collect::<Vec<_>>();
     Ok(present(json, views, lines))
 }
+
+/// The beginning of its question.
+fn asked(council: &RecordedCouncil) -> String {
+    /// Longer ones are cut.
+    const EXCERPT: usize = 80;
+    match &council.question {
+        Some(question) => beginning(&readable(question), EXCERPT),
+        None => format!("({GONE})"),
+    }
+}
+
+/// What is said of a question that is erased.
+const GONE: &str = "the question is not here any more";
 
 /// `council-1  2026-11-26 21:00  high  lawyer of 3  2 of 2 agree (High)`
 fn line(council: &RecordedCouncil) -> String {
@@ -92,13 +105,20 @@ fn votes(member: &RecordedMember) -> String {
     }
 }
 
+/// What the numbers of each answer are.
+const MEASURES: &str = "
+W: what people's ratings let expect of the answer, from 0 to 1, over all domains
+of the question; utility: the same in the likeliest domain alone; payment: the
+highest W of the others, which the chosen answer cost them.
+";
+
 /// All of a council, as people read it.
 fn text(council: &RecordedCouncil) -> String {
     let domains = council.domains.iter();
     let domains = domains.map(|one| format!("{} {}", quiet(&one.domain), thousandths(one.share)));
     let domains: Vec<String> = domains.collect();
     let known = match council.basis.as_str() {
-        "prior" => "nothing was rated yet",
+        "prior" => "no answer of theirs was rated yet",
         _ => "by ratings",
     };
     let mut text = format!(
@@ -108,8 +128,9 @@ fn text(council: &RecordedCouncil) -> String {
     );
     text.push_str(&match &council.question {
         Some(question) => format!("\n{}\n", readable(question).trim_end()),
-        None => "\n(the question is not here any more)\n".to_owned(),
+        None => format!("\n({GONE})\n"),
     });
+    text.push_str(MEASURES);
     for member in &council.members {
         text.push_str(&member_text(council, member));
     }
@@ -156,6 +177,9 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
             quiet(&review.by),
             review.id
         ));
+        if let Some(right) = &review.correction {
+            text.push_str(&format!("    right, it proposes: {}\n", quiet(right)));
+        }
     }
     text
 }

@@ -160,8 +160,15 @@ fn outcomes(figures: &Figures) -> String {
     ];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| format!("{count} {what}")));
+    let aside = [(figures.reviews, "review"), (figures.handoffs, "handoff")];
+    let aside = aside.into_iter().filter(|(count, _)| *count > 0);
+    let aside: Vec<String> = aside.map(|(count, what)| counted(count, what)).collect();
+    let aside = match aside.is_empty() {
+        true => String::new(),
+        false => format!(" (of them {})", aside.join(", ")),
+    };
     format!(
-        "asked     {}: {}",
+        "asked     {}{aside}: {}",
         counted(figures.questions, "question"),
         parts.join(", ")
     )
@@ -211,6 +218,17 @@ mod tests {
         assert_eq!(
             block(&figures),
             "    asked     2 questions: 1 answer, 1 denied\n"
+        );
+        let figures = Figures {
+            questions: 5,
+            reviews: 3,
+            handoffs: 1,
+            answers: 5,
+            ..Figures::default()
+        };
+        assert_eq!(
+            block(&figures),
+            "    asked     5 questions (of them 3 reviews, 1 handoff): 5 answers\n"
         );
         for (median, ninetieth, told) in [
             (0, 0, "nine in ten in less than a second"),

@@ -320,11 +320,18 @@ async fn take_answer(
         }
         HandoffOutcome::Incomplete(missing) => {
             view.missing_headings.clone_from(missing);
+            view.next = Some(by_another(view));
             view.exit = NEGATIVE;
         }
-        HandoffOutcome::Withheld => view.exit = NEGATIVE,
+        HandoffOutcome::Withheld => {
+            view.next = Some(by_another(view));
+            view.exit = NEGATIVE;
+        }
         HandoffOutcome::Unanswered => {
             view.why = asked.why_unanswered();
+            // What policy denies, it denies of every model.
+            let is_denied = matches!(&asked.turn.turn, TurnEnd::Refused(_, None));
+            view.next = (!is_denied).then(|| by_another(view));
             view.exit = match &asked.turn.turn {
                 TurnEnd::Refused(_, None) => NEGATIVE,
                 TurnEnd::Interrupted(_) => signalled.unwrap_or(COULD_NOT),
@@ -333,6 +340,15 @@ async fn take_answer(
         }
     }
     Ok(())
+}
+
+/// How another model is asked for the same.
+fn by_another(view: &HandoffRunView) -> String {
+    format!(
+        "to ask again: {0} handoff run {1}; another model: {0} handoff run {1} -m MODEL",
+        program(),
+        view.conversation
+    )
 }
 
 fn take_error(view: &mut HandoffRunView, error: &AskError, signalled: Option<u8>) {
@@ -361,11 +377,15 @@ fn said(view: &HandoffRunView) -> String {
             short_name(id),
             view.trigger
         ),
-        (None, why) => format!(
-            "{} no handoff{exchange} · {called}: {}",
-            mark("no"),
-            quiet(why.as_deref().unwrap_or("there is no reply"))
-        ),
+        (None, why) => {
+            let next = view.next.iter().map(|next| format!("\n  {next}"));
+            format!(
+                "{} no handoff{exchange} · {called}: {}{}",
+                mark("no"),
+                quiet(why.as_deref().unwrap_or("there is no reply")),
+                next.collect::<String>()
+            )
+        }
     }
 }
 

@@ -5,19 +5,21 @@
 //! which the rule finds something by itself, and of a long one the part.
 
 use crate::govern::clauses::text::{SentenceEnds, own_prose, parts, sentences};
-use crate::govern::drift::DriftClass;
+use crate::govern::drift::{DriftClass, Judgement};
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::{Clean, unmasked_text};
+use crate::record::context::turn::TurnIntent;
 use crate::record::ledger::bundle::Bundle;
 use crate::record::ledger::short_name::short_name;
 
 use super::output::Shape;
 use super::rejected::put_right_by;
+use super::review_prose::said_for;
 use super::sentences::{folded, spoken, without_mark};
 use super::side_effects::Deeds;
-use super::validate::Validation;
+use super::validate::{Validation, judge_said};
 
 /// Longest excerpt, in characters.
 const EXCERPT: usize = 60;
@@ -38,6 +40,8 @@ pub struct ReplyContext {
     pub question: Clean,
     /// The shape that the reply was to have.
     pub shape: Option<Shape>,
+    /// What the turn is for: a review says what the texts in its JSON say.
+    pub intent: TurnIntent,
 }
 
 /// Words of a reply.
@@ -54,10 +58,18 @@ pub struct FoundWords {
 }
 
 impl ReplyContext {
+    /// Judges a reply.
+    pub fn judge(&self, kernel: &Kernel, reply: &str) -> Judgement {
+        let said = said_for(self.intent, reply);
+        let held = (self.shape.as_ref(), reply);
+        judge_said(kernel, &self.shown, &self.question, held, &said)
+    }
+
     /// The words of a reply that a rule was found on; none when they are not in it any more, or
     /// stand too far behind.
     pub fn found_on(&self, kernel: &Kernel, rule: ReplyRule, reply: &Clean) -> Option<FoundWords> {
-        let text = self.sought_in(rule, reply.as_str());
+        let said = said_for(self.intent, reply.as_str());
+        let text = self.sought_in(rule, &said);
         let excerpt = match rule {
             // Nobody answered.
             ReplyRule::SightWithoutValues => return None,
@@ -180,7 +192,6 @@ fn deed_in(excerpt: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::govern::reply::validate::judge;
     use crate::govern::reply::validate::tests::BUNDLE;
     use crate::govern::sanitize::redact;
 
@@ -191,13 +202,14 @@ mod tests {
             shown: Bundle::parse(BUNDLE).unwrap(),
             question: redact(question).clean,
             shape: None,
+            intent: TurnIntent::ChatMessage,
         }
     }
 
     /// What a reply's words are, for a rule that it breaks.
     fn found(rule: ReplyRule, question: &str, reply: &str) -> Option<FoundWords> {
         let (kernel, context) = (Kernel::genesis(), context(question));
-        let judged = judge(&kernel, &context.shown, &context.question, None, reply);
+        let judged = context.judge(&kernel, reply);
         let broken = |one: &&crate::govern::drift::DriftEvent| one.rule() == rule.name();
         assert_eq!(
             judged.events().iter().filter(broken).count(),

@@ -12,6 +12,7 @@ pub(in crate::govern) mod refusal;
 pub(in crate::govern) mod refusal_families;
 mod rejected;
 mod reply_words;
+mod review_prose;
 pub(in crate::govern) mod sentences;
 pub(in crate::govern) mod side_effects;
 pub(in crate::govern) mod sight_figures;

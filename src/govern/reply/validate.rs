@@ -32,8 +32,20 @@ pub fn judge(
     shape: Option<&Shape>,
     reply: &str,
 ) -> Judgement {
-    let own = folded(&spoken(reply));
-    let look = Validation::of(kernel, bundle, prompt.as_str(), reply, &own);
+    judge_said(kernel, bundle, prompt, (shape, reply), reply)
+}
+
+/// The same for a reply that says something else than its bytes, as a review does: the declared shape
+/// is held against the whole reply, everything else against what it says.
+pub(super) fn judge_said(
+    kernel: &Kernel,
+    bundle: &Bundle,
+    prompt: &Clean,
+    (shape, reply): (Option<&Shape>, &str),
+    said: &str,
+) -> Judgement {
+    let own = folded(&spoken(said));
+    let look = Validation::of(kernel, bundle, prompt.as_str(), said, &own);
     let refusal = look.refuses();
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());

@@ -43,6 +43,11 @@ impl TurnIntent {
             TurnIntent::ContextHandoff => "context.handoff",
         }
     }
+
+    /// The one that is spelled so; none for one of another version.
+    pub fn named(name: &str) -> Option<TurnIntent> {
+        TurnIntent::ALL.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// What policy counted: INTENTs on record at one moment, and nothing that a model said.

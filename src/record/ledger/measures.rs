@@ -119,6 +119,10 @@ pub struct TurnMeasures {
     /// The specialist that was asked; left out where a model was asked by its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialist: Option<SpecialistId>,
+    /// What was expected of it in the likeliest domain of the question, in thousandths; left out
+    /// likewise, and by programs from before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utility: Option<u16>,
 }
 
 /// The exchange's trace, as its document names it.

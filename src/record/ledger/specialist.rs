@@ -101,6 +101,8 @@ pub struct AskedSpecialist {
     pub id: SpecialistId,
     /// How much of the question is of its domains, in thousandths.
     pub alignment: u16,
+    /// What is expected of it in the likeliest domain of the question, in thousandths.
+    pub utility: u16,
 }
 
 /// What a promotion does.

@@ -132,6 +132,7 @@ fn measured(
         domain_alignment: origin.specialist.map(|asked| asked.alignment),
         round: origin.round,
         specialist: origin.specialist.map(|asked| asked.id),
+        utility: origin.specialist.map(|asked| asked.utility),
     };
     let prompt_line = transaction.tx.line_hash(row.prompt_line)?;
     let turn = row.ended_turn(

@@ -124,7 +124,11 @@ const EVIDENCE: &[EvidenceTable] = &[
         row: "what was measured of an exchange",
         fixed: "line exchange_id program door depth sources same_pairs is_in_conflict compile_ms \
             first_byte_ms model_ms judge_ms trace_mapping trace_commitment trace_key",
-        added: &[(5, "specialist domain_alignment"), (6, "round attempt")],
+        added: &[
+            (5, "specialist domain_alignment"),
+            (6, "round attempt"),
+            (9, "utility"),
+        ],
         ..UNCHANGING
     },
     EvidenceTable {

@@ -73,6 +73,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         include_str!("../../../migrations/sqlite/0008_reports.sql"),
     ),
     (
+        "V9__utility",
+        include_str!("../../../migrations/sqlite/0009_utility.sql"),
+    ),
+    (
         "V10__reports",
         include_str!("../../../migrations/sqlite/0010_reports.sql"),
     ),

@@ -83,6 +83,8 @@ pub struct RecordedReviewView {
     pub verdict: Option<&'static str>,
     /// Why, in the reviewer's words; null where that is not here.
     pub why: Option<String>,
+    /// What it proposes as right in the answer's place; null where it proposes nothing.
+    pub correction: Option<String>,
 }
 
 impl CouncilView {
@@ -141,6 +143,7 @@ impl RecordedReviewView {
             of_exchange: review.of.of,
             verdict: review.of.verdict.map(|verdict| verdict.name()),
             why: review.why.clone(),
+            correction: review.correction.clone(),
         }
     }
 }

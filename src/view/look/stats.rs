@@ -28,6 +28,10 @@ pub struct StatsView {
 pub struct FiguresView {
     /// What was asked.
     pub questions: u64,
+    /// How many of it are reviews of answers by members of a council.
+    pub reviews: u64,
+    /// How many of it ask for a handoff.
+    pub handoffs: u64,
     /// What was answered, refusals among it.
     pub answers: u64,
     /// Answers that refuse.
@@ -95,6 +99,8 @@ impl FiguresView {
     pub fn of(figures: &Figures) -> Self {
         FiguresView {
             questions: figures.questions,
+            reviews: figures.reviews,
+            handoffs: figures.handoffs,
             answers: figures.answers,
             refusals: figures.refusals,
             failures: figures.failures,

@@ -94,6 +94,8 @@ pub struct HandoffRunView {
     pub missing_headings: Vec<&'static str>,
     /// Why there is none; null where there is one.
     pub why: Option<String>,
+    /// What can be done then; null where `why` says it, or nothing is to be done.
+    pub next: Option<String>,
     /// What a person is told of the reply.
     pub warnings: Vec<WarningView>,
     /// The exit code.
@@ -113,6 +115,7 @@ impl HandoffRunView {
             text: None,
             missing_headings: Vec::new(),
             why: None,
+            next: None,
             warnings: Vec::new(),
             exit: 0,
         }

@@ -15,6 +15,7 @@ pub use chart::chart;
 
 use crate::app::sentence::RequestField;
 use crate::home::Home;
+use crate::record::context::turn::TurnIntent;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::time::Seconds;
 use crate::store::{CountedExchange, ReadStore, StoreError};
@@ -72,6 +73,10 @@ pub struct AnswerTimes {
 pub struct Figures {
     /// What was asked.
     pub questions: u64,
+    /// How many of it are reviews of an answer by a council's members.
+    pub reviews: u64,
+    /// How many of it ask for a handoff.
+    pub handoffs: u64,
     /// What was answered, refusals among it.
     pub answers: u64,
     /// Answers that refuse.
@@ -170,6 +175,15 @@ impl Tally {
         }
     }
 
+    /// Notes what one of those that were counted is for.
+    fn note(&mut self, intent: TurnIntent) {
+        match intent {
+            TurnIntent::ChatMessage => {}
+            TurnIntent::CouncilReview => self.figures.reviews += 1,
+            TurnIntent::ContextHandoff => self.figures.handoffs += 1,
+        }
+    }
+
     /// Counts drift of this class.
     pub fn drift(&mut self, class: &str) {
         *self.figures.drift.entry(class.to_owned()).or_default() += 1;
@@ -233,7 +247,7 @@ struct Tallies {
     groups: HashMap<GroupKey, Tally>,
     /// Questions of a group on a day.
     on_days: HashMap<(u64, GroupKey), u64>,
-    /// Where the exchange of a line is counted, for its drift.
+    /// Where the exchange of a line is counted, for its drift and for what it is for.
     places: HashMap<u64, (u64, Option<GroupKey>)>,
 }
 
@@ -248,11 +262,12 @@ fn stats_in(
         .transpose()?
         .unwrap_or(0);
     let drift = store.drift_classes(from)?;
+    let aside = store.turns_aside(from)?;
     let mut tallies = Tallies::default();
-    // Most exchanges have no drift: only the places of the others are kept.
-    tallies
-        .places
-        .extend(drift.iter().map(|(line, _)| (*line, (0, None))));
+    // Most exchanges are messages without drift: only the places of the others are kept.
+    let lines = drift.iter().map(|(line, _)| *line);
+    let lines = lines.chain(aside.iter().map(|(line, _)| *line));
+    tallies.places.extend(lines.map(|line| (line, (0, None))));
     store.each_counted(from, &mut |exchange| {
         if since.is_none_or(|since| exchange.asked_at >= since) {
             tallies.add(&exchange, by);
@@ -260,7 +275,10 @@ fn stats_in(
         Ok(())
     })?;
     for (line, class) in &drift {
-        tallies.drift(*line, class);
+        tallies.at(*line, &mut |tally| tally.drift(class));
+    }
+    for (line, intent) in &aside {
+        tallies.at(*line, &mut |tally| tally.note(*intent));
     }
     tallies.told(store, since)
 }
@@ -279,7 +297,8 @@ impl Tallies {
         }
     }
 
-    fn drift(&mut self, line: u64, class: &str) {
+    /// Adds something of the exchange of a line wherever that is counted.
+    fn at(&mut self, line: u64, add: &mut dyn FnMut(&mut Tally)) {
         let Some((day, group)) = self.places.get(&line) else {
             return;
         };
@@ -287,10 +306,10 @@ impl Tallies {
         let Some(tally) = self.days.get_mut(day) else {
             return;
         };
-        tally.drift(class);
-        self.whole.drift(class);
+        add(tally);
+        add(&mut self.whole);
         if let Some(tally) = group.as_ref().and_then(|group| self.groups.get_mut(group)) {
-            tally.drift(class);
+            add(tally);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which specialist a question goes to, and why.
 
+use std::collections::BTreeSet;
+
 use super::{called, find, on_record};
 use crate::app::home::open::OpenHomeError;
 use crate::govern::choice::{
@@ -15,8 +17,8 @@ use super::domain;
 pub enum SpecialistWish {
     /// One by its name or id.
     Named(String),
-    /// The one of whom most is expected.
-    Best,
+    /// The one of whom most is expected: of these, where some are named.
+    Best(Option<Vec<String>>),
 }
 
 /// A specialist that is asked, and what is known of all.
@@ -43,6 +45,8 @@ pub struct ChosenSpecialist {
     pub bids: Vec<(String, Bid)>,
 }
 
+/// What is said where no answer of those that could have been asked was rated.
+pub const NOTHING_RATED: &str = "no answer of theirs is rated yet";
 /// A question's domains are found by its words.
 pub const BY_WORDS: &str = "words/1";
 /// Somebody said which domain it is of.
@@ -65,6 +69,12 @@ impl ChosenSpecialist {
         found.map(|(_, bid)| bid)
     }
 
+    /// What is expected of it in the likeliest domain, in thousandths.
+    pub fn utility(&self) -> u64 {
+        let own = self.bid().and_then(|bid| bid.utilities.first());
+        own.copied().unwrap_or(0)
+    }
+
     /// Why its model can't be asked, in sentences, and what to do.
     pub fn unasked(&self, why: &OpenHomeError) -> String {
         let (name, model) = (&self.name, &self.model);
@@ -82,9 +92,10 @@ impl ChosenSpecialist {
         };
         let of = |bid: &Bid| thousandths(bid.welfare / 1000);
         let known = match (self.is_prior(), own.rated) {
-            (true, _) => "nothing is rated yet".to_owned(),
-            (false, 1) => "1 answer rated in all".to_owned(),
-            (false, rated) => format!("{rated} answers rated in all"),
+            (true, _) => NOTHING_RATED.to_owned(),
+            (false, 0) => "none of its answers is rated, and some of others are".to_owned(),
+            (false, 1) => "1 of its answers is rated".to_owned(),
+            (false, rated) => format!("{rated} of its answers are rated"),
         };
         let others: Vec<&(String, Bid)> = self
             .bids
@@ -93,7 +104,7 @@ impl ChosenSpecialist {
             .collect();
         let is_even = others.iter().any(|(_, bid)| bid.welfare == own.welfare);
         let why = match is_even {
-            true => "of those of whom most is expected the oldest",
+            true => "the oldest of those of whom most is expected",
             false => "of whom most is expected",
         };
         let others: Vec<String> = others
@@ -157,12 +168,32 @@ pub fn choose(
     wish: &SpecialistWish,
     question: (&str, Option<&str>),
 ) -> Result<ChosenSpecialist, OpenHomeError> {
-    let named = match wish {
-        SpecialistWish::Named(typed) => Some(std::slice::from_ref(typed)),
-        SpecialistWish::Best => None,
+    let all = match wish {
+        SpecialistWish::Named(typed) => ranked(store, Some(std::slice::from_ref(typed)), question)?,
+        SpecialistWish::Best(among) => of_council(store, among.as_deref(), question)?,
     };
-    let best = ranked(store, named, question)?.into_iter().next();
-    best.ok_or_else(nobody)
+    all.into_iter().next().ok_or_else(nobody)
+}
+
+/// The members of a council, of whom most is expected first; with names, those alone, each named once.
+pub fn of_council(
+    store: &ReadStore,
+    named: Option<&[String]>,
+    question: (&str, Option<&str>),
+) -> Result<Vec<ChosenSpecialist>, OpenHomeError> {
+    if let Some([only]) = named {
+        return Err(OpenHomeError::Refused(format!(
+            "a council has two members or more, and {only} is one: --specialist {only} asks it alone"
+        )));
+    }
+    let members = ranked(store, named, question)?;
+    let distinct: BTreeSet<_> = members.iter().map(|one| one.id).collect();
+    if distinct.len() < named.map_or(0, <[String]>::len) {
+        return Err(OpenHomeError::Refused(
+            "one specialist is named twice in this council: name each once".to_owned(),
+        ));
+    }
+    Ok(members)
 }
 
 /// That there is nobody to choose.

@@ -52,15 +52,17 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 continue;
             }
             ChatLine::OfShell { text, .. } if text == stood_there => text,
-            ChatLine::OfShell { text, .. } if run_of_shell(chat, &text).await => {
-                offer_history(chat, &mut lines);
-                continue;
-            }
             ChatLine::OfShell { text, here } => {
-                say(&format!(
-                    "that is a command of the shell: {here}; Enter again sends it to the model as a question"
-                ));
-                kept = text;
+                match run_of_shell(chat, &text, &here).await {
+                    Ok(()) => offer_history(chat, &mut lines),
+                    Err(why) => {
+                        let parts = if why.contains('\n') { "\n" } else { "; " };
+                        say(&format!(
+                            "{why}{parts}Enter again sends it to the model as a question"
+                        ));
+                        kept = text;
+                    }
+                }
                 continue;
             }
             ChatLine::Mistyped { why, instead } => {

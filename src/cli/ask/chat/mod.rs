@@ -27,6 +27,7 @@ use std::io::IsTerminal as _;
 use clap::Args;
 
 use crate::app::home::open::OpenHomeError;
+use crate::cli::args::AccuracyArg;
 use crate::cli::{could_not, program};
 use crate::os::shell_word;
 use std::path::Path;
@@ -48,6 +49,12 @@ pub struct ChatArgs {
     /// Which specialist answers; /specialist changes it
     #[arg(long, value_name = "NAME", conflicts_with = "model")]
     pub specialist: Option<String>,
+    /// Specialists who answer at once, between commas; /council changes it
+    #[arg(long, value_name = "NAMES", conflicts_with_all = ["model", "specialist"])]
+    pub council: Option<String>,
+    /// How sure answers are to be: fast, balanced, high or maximum; /accuracy changes it
+    #[arg(long, value_name = "HOW", value_enum, hide_possible_values = true, conflicts_with_all = ["model", "specialist"])]
+    pub accuracy: Option<AccuracyArg>,
     /// The project that a new conversation joins
     #[arg(long, value_name = "PROJECT")]
     pub project: Option<String>,

@@ -155,6 +155,10 @@ impl Chat {
         if let Some(name) = &args.specialist {
             chat.choose_specialist(name)?;
         }
+        if let Some(names) = &args.council {
+            chat.choose_council(names)?;
+        }
+        chat.settings.accuracy = args.accuracy.map(AccuracyLevel::from);
         if let Some(project) = &args.project {
             chat.join(project)?;
         }
@@ -247,9 +251,6 @@ impl Chat {
                 "a council has two members or more, each named once: /council swe,law".to_owned(),
             ));
         }
-        if self.settings.accuracy == Some(AccuracyLevel::Fast) {
-            self.settings.accuracy = None;
-        }
         self.settings.specialist = None;
         self.settings.council = Some(found.iter().map(|one| one.id.to_string()).collect());
         Ok(())
@@ -267,9 +268,6 @@ impl Chat {
                 spelled_on_a_line(level)
             ))
         })?;
-        if level == AccuracyLevel::Fast {
-            self.settings.council = None;
-        }
         self.settings.specialist = None;
         self.settings.accuracy = Some(level);
         Ok(())
@@ -286,13 +284,19 @@ impl Chat {
         match (&self.settings.council, level) {
             (None, None) => None,
             (None, Some(level)) => Some(format!("specialists answer with accuracy {level}")),
-            (Some(ids), level) => {
+            (Some(ids), _) => {
                 let names = ids
                     .iter()
                     .map(|id| self.specialist(id).map(|one| called(&one)));
                 let names: Vec<String> = names.filter_map(Result::ok).collect();
-                let level = level.map_or_else(String::new, |level| format!(", accuracy {level}"));
-                Some(format!("{} answer together{level}", names.join(", ")))
+                let names = names.join(", ");
+                Some(match self.settings.accuracy {
+                    Some(AccuracyLevel::Fast) => {
+                        format!("of {names} the one of whom most is expected answers")
+                    }
+                    Some(level) => format!("{names} answer together, accuracy {}", level.name()),
+                    None => format!("{names} answer together"),
+                })
             }
         }
     }
@@ -457,7 +461,9 @@ impl Chat {
             door: QuestionDoor::Chat,
             specialist: match (&self.settings.specialist, self.settings.accuracy) {
                 (Some(id), _) => Some(SpecialistWish::Named(id.clone())),
-                (None, Some(AccuracyLevel::Fast)) => Some(SpecialistWish::Best),
+                (None, Some(AccuracyLevel::Fast)) => {
+                    Some(SpecialistWish::Best(self.settings.council.clone()))
+                }
                 (None, _) => None,
             },
             ..AskRequest::default()

@@ -145,7 +145,11 @@ impl CorrectionText {
             let shown = crate::cli::screen::quiet(other);
             return Err(format!("/correct has no {shown}: {usage}"));
         }
-        let mut parts = text.split(NOT).map(|part| unquoted(part.trim()));
+        // Within a word it is a part of the text.
+        let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+        let parts = words.split(|word| word.trim_end() == NOT);
+        let parts: Vec<String> = parts.map(|words| words.concat()).collect();
+        let mut parts = parts.iter().map(|part| unquoted(part.trim()));
         let (claim, rejected) = (parts.next().unwrap_or_default(), parts.next());
         if claim.is_empty() || rejected.is_some_and(str::is_empty) || parts.next().is_some() {
             return Err(format!("a text is missing: {usage}"));
@@ -277,7 +281,7 @@ pub const COMMANDS: [CommandHelp; 26] = [
 ];
 
 /// What a command of the shell begins with.
-const PROGRAM: &str = "gently";
+pub const PROGRAM: &str = "gently";
 
 /// Words that end other programs.
 const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
@@ -286,7 +290,7 @@ const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
 pub const FULL: &str = "--full";
 
 /// What is no command of a chat, and how it is done all the same.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     (
         "export",
         "in a shell, gently conversation export last --out FILE.md writes this conversation to a file",
@@ -303,6 +307,10 @@ const ELSEWHERE: [(&str, &str); 6] = [
         "delete",
         "/erase last destroys one question with its answer, and in a shell gently conversation delete \
          a whole conversation",
+    ),
+    (
+        "handoff",
+        "gently handoff run, typed here, sums up the conversation that was asked in last",
     ),
     (
         "rate",
@@ -423,7 +431,10 @@ fn of_shell(line: &str) -> Option<String> {
         .next()
         .filter(|word| *word == PROGRAM)
         .and_then(|_| words.next())?;
-    if !crate::cli::help::is_command(name) {
+    // An option before the command, or a mistyped command; but a question may begin with the word, too.
+    let is_option = name.strip_prefix("--").is_some_and(|rest| !rest.is_empty());
+    let is_like_one = |name: &str| nearest(name, crate::cli::help::commands()).is_some();
+    if !is_option && !is_like_one(name) {
         return None;
     }
     let here = COMMANDS.iter().find(|command| command.name == name);
@@ -568,6 +579,12 @@ mod tests {
                 of("Snow is white.", Some("Snow is black.")),
             ),
             ("\"One\" is not \"two\"", of("\"One\" is not \"two\"", None)),
+            ("use x--not-y here", of("use x--not-y here", None)),
+            ("a--not b", of("a--not b", None)),
+            (
+                "it is x--not --not  no\tx",
+                of("it is x--not", Some("no\tx")),
+            ),
         ] {
             assert_eq!(CorrectionText::of(text), expected, "{text}");
         }
@@ -600,6 +617,7 @@ mod tests {
             ("exit", ChatLine::Farewell("exit".to_owned())),
             ("exit code of what?", asked("exit code of what?")),
             ("gently does it", asked("gently does it")),
+            ("gently -- or not?", asked("gently -- or not?")),
             ("gently", asked("gently")),
             ("ls the files?", asked("ls the files?")),
             (
@@ -621,6 +639,20 @@ mod tests {
                 ChatLine::OfShell {
                     text: "gently search \"a b\"".to_owned(),
                     here: "here it is /search WORDS".to_owned(),
+                },
+            ),
+            (
+                "gently dirft list",
+                ChatLine::OfShell {
+                    text: "gently dirft list".to_owned(),
+                    here: "Ctrl-D ends the chat".to_owned(),
+                },
+            ),
+            (
+                "gently --key-cmd x drift list",
+                ChatLine::OfShell {
+                    text: "gently --key-cmd x drift list".to_owned(),
+                    here: "Ctrl-D ends the chat".to_owned(),
                 },
             ),
             (
@@ -683,6 +715,7 @@ mod tests {
             ("/share", "gently share"),
             ("/check x", "gently check"),
             ("/rate last good", "gently rate ID good"),
+            ("/handoff", "gently handoff run, typed here"),
             ("/rename x", "/title TEXT"),
         ] {
             match ChatLine::of(line) {
