@@ -22,6 +22,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "ledger",
         "store",
         "config",
+        "import",
         "recorder",
         "models",
         "session",
@@ -75,7 +76,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
         "continuity" => &["record", "govern"],
         // Floor 2: not each other.
         "anchor" => &["os", "net", "record"],
-        "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["os", "record"],
+        "sight" | "keys" | "log" | "ledger" | "store" | "config" | "import" => &["os", "record"],
         // Floor 3. The types of the turn are its door: it takes a compiled prompt and a judgement.
         "recorder" => &[
             "os",
