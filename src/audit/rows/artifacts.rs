@@ -10,6 +10,7 @@ use crate::record::ledger::council::Councils;
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::handoff::Handoffs;
+use crate::record::ledger::imported::ImportedConversations;
 use crate::record::ledger::item::Items;
 use crate::record::ledger::specialist::Ratings;
 use crate::record::log::entry::Event;
@@ -45,6 +46,7 @@ impl RowCheck<'_> {
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         let (mut ratings, mut councils) = (Ratings::default(), Councils::default());
         let mut handoffs = Handoffs::default();
+        let mut imported = ImportedConversations::default();
         for row in rows {
             let is_gone = self.tombstones.erased.has(&row.id, row.line);
             let document = row.document.as_deref().filter(|_| !is_gone);
@@ -52,6 +54,9 @@ impl RowCheck<'_> {
             ratings.take(row.line, &row.kind, document);
             councils.take(row.line, &row.kind, &row.id, document);
             handoffs.take(row.line, &row.kind, &row.id, document);
+            if let Some(given) = imported.take(row.line, &row.kind, &row.id, document) {
+                self.check_imported_messages(row.line, given)?;
+            }
             items.take(row.line, &row.kind, &row.id, document, row.commitment);
             self.counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
@@ -105,6 +110,7 @@ impl RowCheck<'_> {
         self.check_ratings(ratings)?;
         self.check_councils(&councils)?;
         self.check_handoffs(handoffs)?;
+        self.check_imported(imported)?;
         self.check_conversations(said, &councils)
     }
 

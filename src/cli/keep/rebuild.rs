@@ -226,6 +226,7 @@ fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
         (faults.ratings, "ratings"),
         (faults.councils, "councils"),
         (faults.handoffs, "handoffs"),
+        (faults.imported, "imported conversations"),
         (faults.erased, "what is erased"),
         (faults.settings, "what is noted of settings"),
     ];

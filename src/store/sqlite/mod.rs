@@ -72,6 +72,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V8__reports",
         include_str!("../../../migrations/sqlite/0008_reports.sql"),
     ),
+    (
+        "V11__imports",
+        include_str!("../../../migrations/sqlite/0011_imports.sql"),
+    ),
 ];
 
 /// A connection to the file.

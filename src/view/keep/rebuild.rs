@@ -87,6 +87,8 @@ pub struct DerivedFaultsView {
     pub councils: u64,
     /// Rows of handoffs.
     pub handoffs: u64,
+    /// Rows of imported conversations.
+    pub imported: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -105,6 +107,7 @@ impl DerivedFaultsView {
             ratings: faults.ratings,
             councils: faults.councils,
             handoffs: faults.handoffs,
+            imported: faults.imported,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,

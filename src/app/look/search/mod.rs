@@ -428,7 +428,7 @@ impl<'a> Search<'a> {
         found.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
         found.truncate(most);
         let found = found.into_iter().map(|(_, line, found)| (line, found));
-        let (turns, items) = self.store.searchable()?;
+        let (turns, items, _) = self.store.searchable()?;
         let ranked = RankedCount {
             hits: self.indexed()?,
             texts: self.turns.as_ref().map_or(0, |_| turns)
