@@ -4,9 +4,18 @@
 //! it is whole, so that memory does not grow with the file. What is broken costs its own piece: it is
 //! handed on as refused, by its place, and the reader goes on where it can.
 
+mod draft;
+mod fault;
+mod file;
+mod json;
+mod jsonl;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+
+use draft::PieceFeed;
+use file::ForeignFile;
 
 use crate::record::ledger::imported::{ImportFormat, ImportedRole};
 
@@ -43,11 +52,13 @@ pub struct SourceConversation {
     pub created_at: Option<i64>,
     /// See [`SourceConversation::created_at`].
     pub updated_at: Option<i64>,
-    /// Its messages, in the order of the source; a parent stands before its replies.
+    /// Its messages, in the order of the source; a parent stands before its replies. None where the
+    /// source has none, or where all are left out: then there is nothing to record of it.
     pub messages: Vec<SourceMessage>,
     /// The id of the message at the end of the way that is shown; the last one where the source names none.
     pub current: Option<String>,
-    /// Messages that are left out, each reason with its count (`hidden`, `empty`).
+    /// What is left out, each reason with its count: messages (`hidden`, `empty`), and times that are
+    /// none, which leaves the message without one (`time`).
     pub skipped: BTreeMap<&'static str, u64>,
 }
 
@@ -145,6 +156,8 @@ pub struct SourceFile {
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {reason}. {remedy}")]
 pub struct SourceError {
+    /// The file, where its bytes could be read: what was handed on before came from it.
+    pub file: Option<Box<SourceFile>>,
     /// The file, and where in it.
     pub place: String,
     /// What is wrong, with what was expected.
@@ -156,6 +169,14 @@ pub struct SourceError {
 /// What takes the pieces of a file, in its order; [`ControlFlow::Break`] ends the reading.
 pub type TakePiece<'a> = &'a mut dyn FnMut(SourcePiece) -> ControlFlow<()>;
 
+/// What a reader may need beside the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions<'a> {
+    /// The key of texts that the adaptive utility agent has encrypted: 64 hexadecimal digits, as
+    /// they stand in its `AUA_ENCRYPTION_KEY`.
+    pub aua_key: Option<&'a str>,
+}
+
 /// Reads a file of a format and hands on what it has.
 ///
 /// # Errors
@@ -164,8 +185,62 @@ pub type TakePiece<'a> = &'a mut dyn FnMut(SourcePiece) -> ControlFlow<()>;
 pub fn read(
     format: ImportFormat,
     path: &Path,
+    options: &ImportOptions<'_>,
     take: TakePiece<'_>,
 ) -> Result<SourceFile, SourceError> {
-    let _ = (format, path, take);
-    todo!("the readers")
+    let _ = options;
+    let file = ForeignFile::open(path)?;
+    let mut feed = PieceFeed::new(take);
+    let version = match format {
+        ImportFormat::JsonLines => jsonl::read(&file, &mut feed),
+        other => Err(file.error(format!("files of {} can't be read yet", other.name()), "")),
+    }?;
+    file.finish(version)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What a file gave, and how it ended.
+    pub(crate) struct ReadPieces {
+        pub(crate) pieces: Vec<SourcePiece>,
+        pub(crate) end: Result<SourceFile, SourceError>,
+    }
+
+    /// Reads bytes as a file.
+    pub(crate) fn read_bytes(format: ImportFormat, bytes: &[u8]) -> ReadPieces {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("conversations.json");
+        std::fs::write(&path, bytes).unwrap();
+        read_path(format, &path)
+    }
+
+    /// Reads a file.
+    pub(crate) fn read_path(format: ImportFormat, path: &Path) -> ReadPieces {
+        let mut pieces = Vec::new();
+        let end = read(format, path, &ImportOptions::default(), &mut |piece| {
+            pieces.push(piece);
+            ControlFlow::Continue(())
+        });
+        ReadPieces { pieces, end }
+    }
+
+    /// The conversations of pieces.
+    pub(crate) fn conversations(pieces: &[SourcePiece]) -> Vec<&SourceConversation> {
+        let whole = |piece| match piece {
+            &SourcePiece::Conversation(ref conversation) => Some(conversation),
+            _ => None,
+        };
+        pieces.iter().filter_map(whole).collect()
+    }
+
+    /// Why and where pieces are refused.
+    pub(crate) fn refusals(pieces: &[SourcePiece]) -> Vec<(&str, &str)> {
+        let refused = |piece| match piece {
+            &SourcePiece::Refused(ref refused) => Some((refused.reason, refused.place.as_str())),
+            _ => None,
+        };
+        pieces.iter().filter_map(refused).collect()
+    }
 }
