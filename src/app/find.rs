@@ -205,6 +205,12 @@ pub enum IdKind {
     Council,
     /// A conversation, summed up.
     Handoff,
+    /// That a file was imported.
+    Import,
+    /// A conversation that came from a file.
+    Imported,
+    /// Another program's audit log, as it was received.
+    ImportedAudit,
 }
 
 /// What there is to say of a kind of ids.
@@ -233,7 +239,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 21] = {
+const ID_KINDS: [IdKindRow; 24] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -312,6 +318,24 @@ const ID_KINDS: [IdKindRow; 21] = {
             "handoff",
             "a conversation, summed up",
             "gently handoff show",
+        ),
+        id_kind(
+            Import,
+            "import",
+            "the record of an import",
+            "gently import show",
+        ),
+        id_kind(
+            Imported,
+            "imported",
+            "an imported conversation",
+            "gently conversation show",
+        ),
+        id_kind(
+            ImportedAudit,
+            "audit",
+            "another program's audit log, not verified",
+            SHOW,
         ),
     ]
 };
