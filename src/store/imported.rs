@@ -240,6 +240,20 @@ impl ReadStore {
         })
     }
 
+    /// Of the `among` imported conversations recorded last those with a title: id, whose file it came from,
+    /// and title, newest first.
+    pub fn imported_titles(
+        &self,
+        among: u32,
+    ) -> Result<Vec<(String, ImportFormat, String)>, StoreError> {
+        let sql = "SELECT id, format, title FROM (
+                     SELECT c.id, c.format, c.line, json_extract(a.document, '$.content.title') AS title
+                       FROM imported_conversation c CROSS JOIN artifact a ON a.line = c.line
+                      WHERE c.state = 'current' ORDER BY c.line DESC LIMIT ?1)
+                    WHERE title IS NOT NULL ORDER BY line DESC";
+        self.list("read titles", sql, values![among])
+    }
+
     /// How many imported conversations have a message that fits.
     pub fn count_imported_hits(
         &self,
