@@ -50,6 +50,11 @@ impl ForeignFile {
         })
     }
 
+    /// How many bytes it has.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Its name without folders.
     pub(super) fn name(&self) -> &str {
         &self.name

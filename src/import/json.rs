@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(reason(&nested(MAX_DEPTH)), "read");
         assert_eq!(reason(&nested(MAX_DEPTH + 1)), "too_deep");
         assert_eq!(reason(&nested(100_000)), "too_deep");
-        let wide = |values: usize| format!("[{}1]", "1,".repeat(values - 3));
+        let wide = |values: usize| format!("[{}1]", "1,".repeat(values - 2));
         assert_eq!(reason(wide(MAX_VALUES).as_bytes()), "read");
         assert_eq!(reason(wide(MAX_VALUES + 1).as_bytes()), "too_large");
         assert_eq!(reason(br#""[[[,,,\"[[""#), "read");

@@ -4,7 +4,11 @@
 //! it is whole, so that memory does not grow with the file. What is broken costs its own piece: it is
 //! handed on as refused, by its place, and the reader goes on where it can.
 
+mod chatgpt;
+mod claude;
 mod draft;
+mod elements;
+mod export;
 mod fault;
 mod file;
 mod json;
@@ -192,6 +196,8 @@ pub fn read(
     let file = ForeignFile::open(path)?;
     let mut feed = PieceFeed::new(take);
     let version = match format {
+        ImportFormat::ChatGpt => chatgpt::read(&file, &mut feed),
+        ImportFormat::Claude => claude::read(&file, &mut feed),
         ImportFormat::JsonLines => jsonl::read(&file, &mut feed),
         other => Err(file.error(format!("files of {} can't be read yet", other.name()), "")),
     }?;
