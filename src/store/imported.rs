@@ -65,7 +65,7 @@ pub struct ImportedFilter {
 /// The numbers of the messages in a conversation's line.
 const OF_LINE: &str = "n >= ?1 << 20 AND n < (?1 + 1) << 20";
 
-const MATCH: &str =
+pub(super) const MATCH: &str =
     "m.n, m.line, c.id, c.format, m.role, m.model, json_extract(a.document, '$.content.messages[' || m.i || '].text'),
      json_extract(a.document, '$.content.title')";
 const WITH: &str = "CROSS JOIN imported_message m ON m.n = imported_fts.rowid

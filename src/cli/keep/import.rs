@@ -141,7 +141,11 @@ async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, 
             if is_new {
                 init::welcome(&opened.home, &opened.config, &Notices::default());
             }
-            import(&opened, request, &cancelled, &tell).await
+            let outcome = import(&opened, request, &cancelled, &tell).await;
+            if is_new {
+                open::close_and_note(opened);
+            }
+            outcome
         }
     };
     drop(spinner);

@@ -432,9 +432,11 @@ impl Bundle {
     }
 
     /// What is in it that people wrote, and not the kernel or this program: claims, and the intents
-    /// that no kernel set.
+    /// that no kernel set. Passages of imported conversations are none: a model may have said them.
     pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
-        let facts = self.facts.iter().map(|fact| fact.claim.as_str());
+        let is_imported = |fact: &&Fact| fact.id.starts_with("imported:");
+        let facts = self.facts.iter().filter(move |fact| !is_imported(fact));
+        let facts = facts.map(|fact| fact.claim.as_str());
         let intents = self
             .intent
             .iter()
