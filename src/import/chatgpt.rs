@@ -9,13 +9,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::draft::{ConversationDraft, PieceFeed};
+use super::draft::{ConversationDraft, PieceFeed, role_of};
 use super::export;
 use super::fault::ImportFault;
 use super::file::ForeignFile;
 use super::json::JsonFields;
 use super::{SourceConversation, SourceError, SourceMessage};
-use crate::record::ledger::imported::ImportedRole;
 
 /// Reads an export.
 pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<String, SourceError> {
@@ -143,14 +142,7 @@ fn add(
     let metadata = message.object("metadata")?.unwrap_or(JsonFields(&nothing));
     let author = JsonFields::needed("author", message.object("author")?)?;
     let word = JsonFields::needed("role", author.text("role")?)?;
-    let role = ImportedRole::ALL
-        .into_iter()
-        .find(|role| role.name() == word);
-    let role = role.ok_or_else(|| {
-        let detail =
-            format!("node {id:?} is by {word:?}; user, assistant, system or tool was expected");
-        ImportFault::shape(detail)
-    })?;
+    let role = role_of(word)?;
     let flag = metadata.0.get("is_visually_hidden_from_conversation");
     if message.number("weight")? == Some(0.0) || flag == Some(&Value::Bool(true)) {
         draft.skip("hidden");

@@ -4,11 +4,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use chrono::DateTime;
+use chrono::{DateTime, NaiveDateTime};
+use serde_json::Value;
 
 use super::fault::ImportFault;
 use super::{MAX_CONVERSATION, SourceConversation, SourceMessage, SourcePiece, TakePiece};
 use crate::record::hash::Hash32;
+use crate::record::ledger::imported::ImportedRole;
 
 /// Most conversations of one file: what tells whether one repeats is in memory.
 const MAX_CONVERSATIONS: usize = 4_000_000;
@@ -22,11 +24,25 @@ const AFTER_TIMES: i64 = 4_133_980_800;
 const TIME: &str = "time";
 
 /// A time in whole seconds; none where it is before 1970 or after 2100, as one in milliseconds is.
-fn whole_seconds(seconds: f64) -> Option<i64> {
+pub(super) fn whole_seconds(seconds: f64) -> Option<i64> {
     let whole = seconds.floor();
     // NaN is in no range.
     let is_time = (0.0..AFTER_TIMES as f64).contains(&whole);
     is_time.then_some(whole as i64)
+}
+
+/// A time of RFC 3339 in whole seconds, within the same bounds.
+fn written_seconds(text: &str) -> Option<i64> {
+    let read = DateTime::parse_from_rfc3339(text).map(|time| time.timestamp());
+    read.ok().filter(|at| (0..AFTER_TIMES).contains(at))
+}
+
+/// A time that is a number of seconds or a text.
+pub(super) fn seconds_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => written_seconds(text),
+        other => other.as_f64().and_then(whole_seconds),
+    }
 }
 
 /// A conversation before it is whole.
@@ -109,13 +125,20 @@ impl ConversationDraft {
 
     /// A time as text (RFC 3339); one that is none is counted.
     pub(super) fn written_moment(&mut self, text: Option<&str>) -> Option<i64> {
-        let text = text?;
-        let read = DateTime::parse_from_rfc3339(text).map(|time| time.timestamp());
-        let whole = read.ok().filter(|at| (0..AFTER_TIMES).contains(at));
+        let whole = written_seconds(text?);
         if whole.is_none() {
             self.skip(TIME);
         }
         whole
+    }
+
+    /// [`ConversationDraft::written_moment`] of a text that is in UTC where it names no zone.
+    pub(super) fn utc_moment(&mut self, text: Option<&str>) -> Option<i64> {
+        let text = text?;
+        let with_zone = format!("{text}Z");
+        let is_without = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").is_ok()
+            || NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f").is_ok();
+        self.written_moment(Some(if is_without { &with_zone } else { text }))
     }
 
     /// Counts something that is left out.
@@ -184,6 +207,19 @@ impl ConversationDraft {
         self.conversation.current = current.or(last);
         self.conversation
     }
+}
+
+/// A role by its word.
+pub(super) fn role_of(word: &str) -> Result<ImportedRole, ImportFault> {
+    let found = ImportedRole::ALL
+        .into_iter()
+        .find(|role| role.name() == word);
+    found.ok_or_else(|| {
+        let known = ImportedRole::ALL.map(ImportedRole::name).join(", ");
+        ImportFault::shape(format!(
+            "the role of a message is {word:?}; one of {known} was expected"
+        ))
+    })
 }
 
 /// A text without NUL, which ends texts in the databases of others and in ours.
@@ -282,7 +318,6 @@ pub(super) fn short_hash(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ledger::imported::ImportedRole;
 
     fn message(id: &str, parent: Option<&str>, text: &str) -> SourceMessage {
         SourceMessage {
@@ -329,7 +364,17 @@ mod tests {
         for (text, expected) in written {
             assert_eq!(draft.written_moment(Some(text)), expected, "{text}");
         }
-        assert_eq!(draft.finish().skipped["time"], 6 + 3);
+        let in_utc = [
+            ("2024-01-02T03:04:05.678901", Some(1_704_164_645)),
+            ("2024-01-02 03:04:05", Some(1_704_164_645)),
+            ("2024-01-02 03:04:05.678901+00:00", Some(1_704_164_645)),
+            ("2024-01-02T04:04:05+01:00", Some(1_704_164_645)),
+            ("2024-01-02", None),
+        ];
+        for (text, expected) in in_utc {
+            assert_eq!(draft.utc_moment(Some(text)), expected, "{text}");
+        }
+        assert_eq!(draft.finish().skipped["time"], 6 + 3 + 1);
     }
 
     #[test]

@@ -15,12 +15,11 @@ use std::io::{self, BufReader};
 
 use serde_json::{Map, Value};
 
-use super::draft::{ConversationDraft, PieceFeed, short_hash};
+use super::draft::{ConversationDraft, PieceFeed, role_of, short_hash};
 use super::fault::ImportFault;
 use super::file::{ForeignFile, LimitedLine, next_line};
 use super::json::{JsonFields, MAX_PIECE, parse};
 use super::{SourceError, SourceMessage};
-use crate::record::ledger::imported::ImportedRole;
 
 /// Most lines of one file: where each begins is in memory.
 const MAX_LINES: usize = 2_000_000;
@@ -158,7 +157,7 @@ fn whose(line: &[u8]) -> Result<String, ImportFault> {
             format!("it has the key {key:?}; what is read is {known}"),
         ));
     }
-    role(JsonFields::needed("role", fields.text("role")?)?)?;
+    role_of(JsonFields::needed("role", fields.text("role")?)?)?;
     JsonFields::needed("text", fields.text("text")?)?;
     for name in ["model", "title", "id", "parent"] {
         fields.text(name)?;
@@ -168,16 +167,6 @@ fn whose(line: &[u8]) -> Result<String, ImportFault> {
     }
     let id = JsonFields::needed("conversation", fields.text("conversation")?)?;
     Ok(id.to_owned())
-}
-
-fn role(word: &str) -> Result<ImportedRole, ImportFault> {
-    let found = ImportedRole::ALL
-        .into_iter()
-        .find(|role| role.name() == word);
-    found.ok_or_else(|| {
-        let known = ImportedRole::ALL.map(ImportedRole::name).join(", ");
-        ImportFault::shape(format!("\"role\" is {word:?}; it is one of {known}"))
-    })
 }
 
 /// A file whose lines are read again, each at its place.
@@ -266,7 +255,7 @@ fn message(
     draft.add(SourceMessage {
         id,
         parent,
-        role: role(JsonFields::needed("role", fields.text("role")?)?)?,
+        role: role_of(JsonFields::needed("role", fields.text("role")?)?)?,
         text: JsonFields::needed("text", fields.text("text")?)?.to_owned(),
         model: fields.text("model")?.map(str::to_owned),
         at,
@@ -279,6 +268,7 @@ mod tests {
     use super::*;
     use crate::import::tests::{conversations, read_bytes, refusals};
     use crate::record::ledger::imported::ImportFormat::JsonLines;
+    use crate::record::ledger::imported::ImportedRole;
 
     #[test]
     fn lines_of_a_conversation_need_not_stand_together() {

@@ -4,8 +4,10 @@
 //! it is whole, so that memory does not grow with the file. What is broken costs its own piece: it is
 //! handed on as refused, by its place, and the reader goes on where it can.
 
+mod aua;
 mod chatgpt;
 mod claude;
+mod database;
 mod draft;
 mod elements;
 mod export;
@@ -13,6 +15,8 @@ mod fault;
 mod file;
 mod json;
 mod jsonl;
+mod llm;
+mod python;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -79,7 +83,7 @@ pub struct SourceCorrection {
     pub rejected: String,
     /// How sure the source is, in thousandths.
     pub confidence: u16,
-    /// `A`, `B`, `C`, where the source has one.
+    /// `A`, `B`, `C` or `D`, where the source has one.
     pub decay: Option<char>,
     /// When it was made, in whole seconds since 1970.
     pub at: Option<i64>,
@@ -192,16 +196,30 @@ pub fn read(
     options: &ImportOptions<'_>,
     take: TakePiece<'_>,
 ) -> Result<SourceFile, SourceError> {
-    let _ = options;
     let file = ForeignFile::open(path)?;
     let mut feed = PieceFeed::new(take);
     let version = match format {
         ImportFormat::ChatGpt => chatgpt::read(&file, &mut feed),
         ImportFormat::Claude => claude::read(&file, &mut feed),
+        ImportFormat::Llm => llm::read(&file, &mut feed),
+        ImportFormat::Aua => aua::read(&file, options, &mut feed),
         ImportFormat::JsonLines => jsonl::read(&file, &mut feed),
-        other => Err(file.error(format!("files of {} can't be read yet", other.name()), "")),
     }?;
     file.finish(version)
+}
+
+/// Reads the files of version 0.7 of the adaptive utility agent in the folder of a project:
+/// `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, a piece a line. What is known of each file
+/// comes back, by its name in the folder.
+///
+/// # Errors
+///
+/// [`SourceError`] if there is none of them, or one can't be read.
+pub fn read_flat_aua(
+    folder: &Path,
+    take: TakePiece<'_>,
+) -> Result<Vec<(String, SourceFile)>, SourceError> {
+    aua::read_flat(folder, take)
 }
 
 #[cfg(test)]

@@ -1,0 +1,673 @@
+//! The database of the program `llm` (`logs.db`), in both of its shapes.
+//!
+//! The older has one row for each answer (`responses`, with `conversations`); the newer has a tree of
+//! messages, each chained to the one before by its hash (`threads`, `turns`, `messages`, `parts`).
+//! Fragments are put in. An answer that stands in both is taken once, by its id; and where a
+//! conversation was begun in the older and went on in the newer, which then holds its beginning again,
+//! a message that says the same at the same place is taken once.
+//!
+//! What is no text becomes a mark: `[image]`, `[audio]`, `[file: NAME]`, `[tool: NAME]` where a tool
+//! is called, `[reasoning]` for what a model thought.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::database::{
+    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, of_piece,
+};
+use super::draft::{ConversationDraft, MAX_MESSAGES, PieceFeed, role_of, short_hash};
+use super::fault::ImportFault;
+use super::file::ForeignFile;
+use super::json::{JsonFields, parse};
+use super::{MAX_CONVERSATION, SourceConversation, SourceError, SourceMessage};
+use crate::record::ledger::imported::ImportedRole;
+
+/// Tables by their place in a group of rows.
+const THREADS: u8 = 0;
+const TURNS: u8 = 1;
+const RESPONSES: u8 = 2;
+/// Columns without which the older shape is not read.
+const OLD_COLUMNS: [&str; 7] = [
+    "id",
+    "model",
+    "prompt",
+    "system",
+    "response",
+    "conversation_id",
+    "datetime_utc",
+];
+
+/// Reads a database.
+pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<String, SourceError> {
+    let mut log = LlmLog::open(file)?;
+    let torn = |fault: DatabaseFault| fault.of_file(file);
+    log.older_than_both(feed).map_err(torn)?;
+    let mut groups = log.groups().map_err(torn)?;
+    for rows in groups.sorted() {
+        if feed.is_over() {
+            break;
+        }
+        let mut name = None;
+        let read = of_piece(log.conversation(rows, &mut name)).map_err(torn)?;
+        let table = match rows[0].1 {
+            THREADS => "threads",
+            TURNS => "turns",
+            _ => "responses",
+        };
+        let place = format!("table {table}, row {}", rows[0].2);
+        feed.conversation(&place, name.as_deref(), read);
+    }
+    log.version().map_err(torn)
+}
+
+/// An open database of `llm`.
+struct LlmLog {
+    database: ForeignDatabase,
+    has_old: bool,
+    has_new: bool,
+    /// Calls of tools and what they gave, by the answer that they belong to.
+    tool_calls: RowGroups,
+    tool_results: RowGroups,
+}
+
+/// One message, before it is known what is left out.
+struct TreeMessage {
+    id: String,
+    parent: Option<usize>,
+    role: ImportedRole,
+    text: String,
+    model: Option<String>,
+    at: Option<String>,
+}
+
+/// The messages of one conversation, a parent before its replies.
+#[derive(Default)]
+struct MessageTree {
+    messages: Vec<TreeMessage>,
+    by_hash: HashMap<String, usize>,
+    /// By what is replied to, role and text.
+    same: HashMap<(Option<usize>, ImportedRole, u64), usize>,
+    held: usize,
+}
+
+impl MessageTree {
+    /// Adds a message, or finds the one that says the same at the same place.
+    fn fold(&mut self, message: TreeMessage) -> Result<usize, ImportFault> {
+        let key = (message.parent, message.role, short_hash(&message.text));
+        if let Some(at) = self.same.get(&key) {
+            let known = &mut self.messages[*at];
+            known.at = message.at.or(known.at.take());
+            known.model = message.model.or(known.model.take());
+            return Ok(*at);
+        }
+        self.held = self.held.saturating_add(message.text.len());
+        if self.held > MAX_CONVERSATION || self.messages.len() == MAX_MESSAGES {
+            let detail = format!(
+                "it has more than {MAX_MESSAGES} messages or {MAX_CONVERSATION} bytes of text"
+            );
+            return Err(ImportFault::new("too_large", detail));
+        }
+        self.messages.push(message);
+        let at = self.messages.len() - 1;
+        self.same.insert(key, at);
+        Ok(at)
+    }
+}
+
+/// What a turn says of the messages that it added.
+#[derive(Default)]
+struct TurnFacts {
+    /// The message before its answer.
+    input: Option<String>,
+    model: Option<String>,
+    at: Option<String>,
+}
+
+impl LlmLog {
+    fn open(file: &ForeignFile) -> Result<LlmLog, SourceError> {
+        let database = ForeignDatabase::open(file)?;
+        let has_old = database.has("responses", &OLD_COLUMNS);
+        let has_new = database.has("threads", &["id", "name", "tip_message_hash"])
+            && database.has(
+                "turns",
+                &[
+                    "id",
+                    "thread_id",
+                    "parent_message_hash",
+                    "tip_message_hash",
+                    "model",
+                ],
+            )
+            && database.has("messages", &["hash", "parent_hash", "role"])
+            && database.has(
+                "parts",
+                &["message_hash", "position", "type", "text", "payload"],
+            );
+        if !has_old && !has_new {
+            return Err(file.error(
+                "it has neither the tables threads, turns, messages and parts nor responses with the columns \
+                 that llm gives them",
+                "Name the logs.db of llm (`llm logs path` prints where it is)",
+            ));
+        }
+        Ok(LlmLog {
+            database,
+            has_old,
+            has_new,
+            tool_calls: RowGroups::default(),
+            tool_results: RowGroups::default(),
+        })
+    }
+
+    /// The last change of its tables that the database knows.
+    fn version(&self) -> Result<String, DatabaseFault> {
+        let mut version = "without migrations".to_owned();
+        if self.database.has("_llm_migrations", &["name"]) {
+            let sql = "SELECT max(name) FROM _llm_migrations";
+            let found = self.database.row(sql, &[], |row| row.text(0))?.flatten();
+            version = found.unwrap_or(version);
+        }
+        Ok(version)
+    }
+
+    /// Says that there are rows of an `llm` before 0.10, which are not read.
+    fn older_than_both(&self, feed: &mut PieceFeed<'_>) -> Result<(), DatabaseFault> {
+        if !self.database.has("logs", &["prompt", "response"]) {
+            return Ok(());
+        }
+        let sql = "SELECT count(*) FROM logs";
+        let rows = self.database.row(sql, &[], |row| row.integer(0))?;
+        if let Some(rows) = rows.filter(|rows| *rows > 0) {
+            let detail =
+                format!("its {rows} rows are of a version of llm before 0.10; they are not read");
+            feed.refuse("table logs", None, ImportFault::new("too_old", detail));
+        }
+        Ok(())
+    }
+
+    /// Which rows belong to which conversation.
+    fn groups(&mut self) -> Result<RowGroups, DatabaseFault> {
+        let mut groups = RowGroups::default();
+        let database = &self.database;
+        let mut add = |table: u8, sql: &str| {
+            database.rows(sql, &[], |row| {
+                groups.add(&row.needed_text(1)?, table, row.integer(0)?)
+            })
+        };
+        if self.has_old {
+            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses";
+            let once = match self.has_new {
+                true => " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL)",
+                false => "",
+            };
+            add(RESPONSES, &format!("{sql}{once}"))?;
+        }
+        if self.has_new {
+            add(THREADS, "SELECT rowid, id FROM threads")?;
+            add(TURNS, "SELECT rowid, coalesce(thread_id, id) FROM turns")?;
+        }
+        for (table, into) in [
+            ("tool_calls", &mut self.tool_calls),
+            ("tool_results", &mut self.tool_results),
+        ] {
+            if !database.has(table, &["response_id", "name"]) {
+                continue;
+            }
+            let sql =
+                format!("SELECT rowid, response_id FROM {table} WHERE response_id IS NOT NULL");
+            database.rows(&sql, &[], |row| {
+                into.add(&row.needed_text(1)?, 0, row.integer(0)?)
+            })?;
+            let _ = into.sorted();
+        }
+        Ok(groups)
+    }
+
+    /// Reads the rows of one conversation; its title or id goes into `name`.
+    fn conversation(
+        &self,
+        rows: &[(u32, u8, i64)],
+        name: &mut Option<String>,
+    ) -> Result<SourceConversation, DatabaseFault> {
+        let mut tree = MessageTree::default();
+        let mut named = LlmName::default();
+        let mut tip = None;
+        let mut last = None;
+        for (_, table, row) in rows {
+            match *table {
+                THREADS => tip = self.thread(*row, &mut named)?,
+                TURNS => self.turn(*row, &mut tree, &mut named)?,
+                _ => self.response(*row, &mut tree, &mut last, &mut named)?,
+            }
+            *name = named.title.clone().or(named.id.clone());
+        }
+        let tip = match tip {
+            Some(tip) => self.walk(&tip, &TurnFacts::default(), &mut tree)?,
+            None => None,
+        };
+        let mut draft = ConversationDraft::new(named.id.as_deref().unwrap_or_default())?;
+        draft.title(named.title.as_deref())?;
+        let created = draft.utc_moment(named.times.iter().min().map(String::as_str));
+        let updated = draft.utc_moment(named.times.iter().max().map(String::as_str));
+        draft.whole_times(created, updated);
+        let mut kept: Vec<Option<String>> = Vec::new();
+        for message in tree.messages {
+            let parent = message.parent.and_then(|at| kept[at].clone());
+            if message.text.is_empty() {
+                draft.skip("empty");
+                kept.push(parent);
+                continue;
+            }
+            kept.push(Some(message.id.clone()));
+            let at = draft.utc_moment(message.at.as_deref());
+            draft.add(SourceMessage {
+                id: message.id,
+                parent,
+                role: message.role,
+                text: message.text,
+                model: message.model,
+                at,
+            })?;
+        }
+        draft.current(tip.and_then(|at| kept[at].clone()));
+        Ok(draft.finish())
+    }
+
+    /// The message at the end of a thread.
+    fn thread(&self, row: i64, named: &mut LlmName) -> Result<Option<String>, DatabaseFault> {
+        let at = self.database.column_or_null("threads", "datetime_utc");
+        let sql = format!("SELECT id, name, {at}, tip_message_hash FROM threads WHERE rowid = ?1");
+        let tip = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
+            named.see(row)?;
+            row.text(3)
+        })?;
+        Ok(tip.flatten())
+    }
+
+    /// Adds the messages of a turn.
+    fn turn(
+        &self,
+        row: i64,
+        tree: &mut MessageTree,
+        named: &mut LlmName,
+    ) -> Result<(), DatabaseFault> {
+        let at = self.database.column_or_null("turns", "datetime_utc");
+        let resolved = self.database.column_or_null("turns", "resolved_model");
+        let sql = format!(
+            "SELECT coalesce(thread_id, id), NULL, {at}, coalesce({resolved}, model), parent_message_hash,
+             tip_message_hash FROM turns WHERE rowid = ?1"
+        );
+        let found = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
+            named.see(row)?;
+            let facts = TurnFacts {
+                input: row.text(4)?,
+                model: row.text(3)?,
+                at: row.text(2)?,
+            };
+            Ok((facts, row.text(5)?))
+        })?;
+        if let Some((facts, Some(tip))) = found {
+            self.walk(&tip, &facts, tree)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a message and all before it that are not there yet; where it is in the tree.
+    fn walk(
+        &self,
+        tip: &str,
+        turn: &TurnFacts,
+        tree: &mut MessageTree,
+    ) -> Result<Option<usize>, DatabaseFault> {
+        let mut chain = Vec::new();
+        let mut on_it = HashSet::new();
+        let mut next = Some(tip.to_owned());
+        // What a turn was answered with, then what it was asked: both are of its time.
+        let (mut is_answer, mut is_question) = (true, false);
+        while let Some(hash) = next.take_if(|hash| !tree.by_hash.contains_key(hash)) {
+            if !on_it.insert(hash.clone()) {
+                let detail = format!("message {hash} stands before itself");
+                return Err(ImportFault::new("loop", detail).into());
+            }
+            if chain.len() == MAX_MESSAGES {
+                let detail = format!("it has more than {MAX_MESSAGES} messages");
+                return Err(ImportFault::new("too_large", detail).into());
+            }
+            let sql = "SELECT role, parent_hash FROM messages WHERE hash = ?1";
+            let found = self.database.row(sql, &[QueryValue::Text(&hash)], |row| {
+                Ok((row.needed_text(0)?, row.text(1)?))
+            })?;
+            let (word, parent) = found.ok_or_else(|| {
+                let detail = format!("message {hash} is named, and is not there");
+                ImportFault::new("missing_parent", detail)
+            })?;
+            let role = role_of(&word)?;
+            if is_answer && turn.input.as_ref() == Some(&hash) {
+                (is_answer, is_question) = (false, true);
+            }
+            is_question &= role != ImportedRole::Assistant;
+            chain.push((hash, role, is_answer || is_question));
+            next = parent;
+        }
+        let mut above = next.and_then(|hash| tree.by_hash.get(&hash).copied());
+        for (hash, role, is_own) in chain.into_iter().rev() {
+            let model = turn.model.clone();
+            let at = tree.fold(TreeMessage {
+                id: hash.clone(),
+                parent: above,
+                role,
+                text: self.parts(&hash)?,
+                model: model.filter(|_| is_own && role == ImportedRole::Assistant),
+                at: turn.at.clone().filter(|_| is_own),
+            })?;
+            tree.by_hash.insert(hash, at);
+            above = Some(at);
+        }
+        Ok(above)
+    }
+
+    /// What a message of the newer shape says.
+    fn parts(&self, hash: &str) -> Result<String, DatabaseFault> {
+        let sql = "SELECT type, text, payload FROM parts WHERE message_hash = ?1 ORDER BY position";
+        let mut rows = Vec::new();
+        let mut held = 0;
+        self.database.rows(sql, &[QueryValue::Text(hash)], |row| {
+            let part = (row.needed_text(0)?, row.text(1)?, row.text(2)?);
+            held += part.1.as_ref().map_or(0, String::len) + part.2.as_ref().map_or(0, String::len);
+            if held > 2 * MAX_CONVERSATION {
+                let detail = format!("message {hash} has more than {MAX_CONVERSATION} bytes");
+                return Err(ImportFault::new("too_large", detail).into());
+            }
+            rows.push(part);
+            Ok(())
+        })?;
+        let mut said = Vec::new();
+        for (kind, text, payload) in rows {
+            let payload = payload.map_or(Ok(Value::Null), |text| parse(text.as_bytes()))?;
+            self.part(&kind, text, &payload, &mut said)?;
+        }
+        said.retain(|part: &String| !part.is_empty());
+        Ok(said.join("\n"))
+    }
+
+    fn part(
+        &self,
+        kind: &str,
+        text: Option<String>,
+        payload: &Value,
+        said: &mut Vec<String>,
+    ) -> Result<(), DatabaseFault> {
+        let field = |key: &str| payload.get(key).and_then(Value::as_str);
+        match kind {
+            "text" => said.push(match text {
+                Some(text) => text,
+                None => self.referring(payload)?,
+            }),
+            "tool_call" => said.push(format!(
+                "[tool: {}]",
+                field("name").unwrap_or("without a name")
+            )),
+            "tool_result" => {
+                said.push(field("output").unwrap_or_default().to_owned());
+                let attached = payload.get("attachments").and_then(Value::as_array);
+                for one in attached.into_iter().flatten() {
+                    said.push(self.attachment(one.get("id").and_then(Value::as_str))?);
+                }
+            }
+            "attachment" => {
+                let one = payload.get("attachment");
+                let id = one.and_then(|one| one.get("id")).and_then(Value::as_str);
+                said.push(self.attachment(id)?);
+            }
+            other => said.push(format!("[{other}]")),
+        }
+        Ok(())
+    }
+
+    /// A text that is made of fragments and words between them.
+    fn referring(&self, payload: &Value) -> Result<String, DatabaseFault> {
+        let mut text = String::new();
+        for piece in payload
+            .get("text_ref")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let piece = JsonFields::of(piece, "a piece of a text")?;
+            match piece.text("literal")? {
+                Some(words) => text.push_str(words),
+                None => {
+                    let id = piece.0.get("fragment").and_then(Value::as_i64);
+                    text.push_str(&self.fragment(JsonFields::needed("fragment", id)?)?);
+                }
+            }
+            if text.len() > MAX_CONVERSATION {
+                let detail =
+                    format!("a text with its fragments has more than {MAX_CONVERSATION} bytes");
+                return Err(ImportFault::new("too_large", detail).into());
+            }
+        }
+        Ok(text)
+    }
+
+    fn fragment(&self, id: i64) -> Result<String, DatabaseFault> {
+        let sql = "SELECT content FROM fragments WHERE id = ?1";
+        let found = match self.database.has("fragments", &["id", "content"]) {
+            true => self
+                .database
+                .row(sql, &[QueryValue::Row(id)], |row| row.text(0))?,
+            false => None,
+        };
+        found.flatten().ok_or_else(|| {
+            let detail = format!("fragment {id} is named, and is not there");
+            ImportFault::new("missing_fragment", detail).into()
+        })
+    }
+
+    /// The mark of an attachment.
+    fn attachment(&self, id: Option<&str>) -> Result<String, DatabaseFault> {
+        let sql = "SELECT type, coalesce(path, url) FROM attachments WHERE id = ?1";
+        let one = QueryValue::Text(id.unwrap_or_default());
+        let found = match self
+            .database
+            .has("attachments", &["id", "type", "path", "url"])
+        {
+            true => self
+                .database
+                .row(sql, &[one], |row| Ok((row.text(0)?, row.text(1)?)))?,
+            false => None,
+        };
+        let (kind, place) = found.unwrap_or_default();
+        let kind = kind.unwrap_or_default();
+        Ok(if kind.starts_with("image/") {
+            "[image]".to_owned()
+        } else if kind.starts_with("audio/") {
+            "[audio]".to_owned()
+        } else {
+            let place = place.unwrap_or_default();
+            let name = place
+                .rsplit(['/', '\\'])
+                .next()
+                .filter(|name| !name.is_empty());
+            format!("[file: {}]", name.unwrap_or("without a name"))
+        })
+    }
+
+    /// Adds an answer of the older shape, with what was asked, behind `last`.
+    fn response(
+        &self,
+        row: i64,
+        tree: &mut MessageTree,
+        last: &mut Option<usize>,
+        named: &mut LlmName,
+    ) -> Result<(), DatabaseFault> {
+        let title = match self.database.has("conversations", &["id", "name"]) {
+            true => "(SELECT name FROM conversations c WHERE c.id = conversation_id)",
+            false => "NULL",
+        };
+        let resolved = self.database.column_or_null("responses", "resolved_model");
+        let reasoning = self.database.column_or_null("responses", "reasoning");
+        let sql = format!(
+            "SELECT coalesce(conversation_id, id), {title}, datetime_utc, id, coalesce({resolved}, model), system,
+             prompt, response, {reasoning} FROM responses WHERE rowid = ?1"
+        );
+        let found = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
+            named.see(row)?;
+            let texts = [row.text(5)?, row.text(6)?, row.text(7)?, row.text(8)?];
+            Ok((
+                row.needed_text(3)?,
+                row.text(4)?,
+                row.text(2)?,
+                texts.map(Option::unwrap_or_default),
+            ))
+        })?;
+        let Some((id, model, at, [system, prompt, answer, reasoning])) = found else {
+            return Ok(());
+        };
+        let mut fold = |role: ImportedRole, text: String, of: &str| {
+            let is_answer = role == ImportedRole::Assistant;
+            // An empty question is none; an empty answer is counted.
+            if text.is_empty() && !is_answer {
+                return Ok(());
+            }
+            *last = Some(tree.fold(TreeMessage {
+                id: format!("{id}{of}"),
+                parent: *last,
+                role,
+                text,
+                model: model.clone().filter(|_| is_answer),
+                at: at.clone(),
+            })?);
+            Ok::<(), ImportFault>(())
+        };
+        let system = self.with_fragments("system_fragments", &id, system.trim(), "\n\n")?;
+        fold(ImportedRole::System, system, ":system")?;
+        fold(ImportedRole::Tool, self.results(&id)?, ":tools")?;
+        let mut asked = vec![self.with_fragments("prompt_fragments", &id, &prompt, "\n")?];
+        asked.extend(self.attached(&id)?);
+        asked.retain(|part| !part.is_empty());
+        fold(ImportedRole::User, asked.join("\n"), ":prompt")?;
+        let mut said = Vec::new();
+        if !reasoning.is_empty() {
+            said.push("[reasoning]".to_owned());
+        }
+        said.push(answer);
+        said.extend(self.calls(&id)?);
+        said.retain(|part| !part.is_empty());
+        fold(ImportedRole::Assistant, said.join("\n"), "")?;
+        Ok(())
+    }
+
+    /// Fragments before a text, as the program joins them.
+    fn with_fragments(
+        &self,
+        table: &str,
+        response: &str,
+        text: &str,
+        between: &str,
+    ) -> Result<String, DatabaseFault> {
+        let mut ids = Vec::new();
+        if self
+            .database
+            .has(table, &["response_id", "fragment_id", "order"])
+        {
+            let sql = format!(
+                "SELECT fragment_id FROM {table} WHERE response_id = ?1 ORDER BY \"order\" LIMIT {MAX_MESSAGES}"
+            );
+            self.database
+                .rows(&sql, &[QueryValue::Text(response)], |row| {
+                    ids.push(row.integer(0)?);
+                    Ok(())
+                })?;
+        }
+        let mut joined = String::new();
+        for id in ids {
+            joined.push_str(&self.fragment(id)?);
+            joined.push_str(between);
+            if joined.len() > MAX_CONVERSATION {
+                let detail = format!("its fragments have more than {MAX_CONVERSATION} bytes");
+                return Err(ImportFault::new("too_large", detail).into());
+            }
+        }
+        joined.push_str(text);
+        if text.is_empty() {
+            joined.truncate(joined.len().saturating_sub(between.len()));
+        }
+        Ok(joined)
+    }
+
+    /// The marks of what was attached to a question.
+    fn attached(&self, response: &str) -> Result<Vec<String>, DatabaseFault> {
+        let mut ids = Vec::new();
+        if self.database.has(
+            "prompt_attachments",
+            &["response_id", "attachment_id", "order"],
+        ) {
+            let sql = format!(
+                "SELECT attachment_id FROM prompt_attachments WHERE response_id = ?1 ORDER BY \"order\" LIMIT {MAX_MESSAGES}"
+            );
+            self.database
+                .rows(&sql, &[QueryValue::Text(response)], |row| {
+                    ids.push(row.needed_text(0)?);
+                    Ok(())
+                })?;
+        }
+        ids.iter().map(|id| self.attachment(Some(id))).collect()
+    }
+
+    /// What tools gave before a question.
+    fn results(&self, response: &str) -> Result<String, DatabaseFault> {
+        let mut said = Vec::new();
+        let mut held = 0;
+        for row in self.tool_results.of(response) {
+            let sql = "SELECT output FROM tool_results WHERE rowid = ?1";
+            let found = self
+                .database
+                .row(sql, &[QueryValue::Row(row)], |row| row.text(0))?;
+            let text = found.flatten().unwrap_or_default();
+            held += text.len();
+            if held > MAX_CONVERSATION {
+                let detail = format!("what tools gave has more than {MAX_CONVERSATION} bytes");
+                return Err(ImportFault::new("too_large", detail).into());
+            }
+            said.push(text);
+        }
+        said.retain(|part| !part.is_empty());
+        Ok(said.join("\n"))
+    }
+
+    /// The marks of tools that an answer calls.
+    fn calls(&self, response: &str) -> Result<Vec<String>, DatabaseFault> {
+        let mut said = Vec::new();
+        for row in self.tool_calls.of(response) {
+            let sql = "SELECT name FROM tool_calls WHERE rowid = ?1";
+            let found = self
+                .database
+                .row(sql, &[QueryValue::Row(row)], |row| row.text(0))?;
+            let name = found
+                .flatten()
+                .unwrap_or_else(|| "without a name".to_owned());
+            said.push(format!("[tool: {name}]"));
+        }
+        Ok(said)
+    }
+}
+
+/// What the rows of a conversation call it, and their times.
+#[derive(Default)]
+struct LlmName {
+    id: Option<String>,
+    title: Option<String>,
+    times: Vec<String>,
+}
+
+impl LlmName {
+    /// Notes the id, the title and the time of a row, its first three columns.
+    fn see(&mut self, row: &ForeignRow<'_>) -> Result<(), DatabaseFault> {
+        self.id = self.id.take().or(row.text(0)?);
+        self.title = self.title.take().or(row.text(1)?);
+        self.times.extend(row.text(2)?);
+        Ok(())
+    }
+}
