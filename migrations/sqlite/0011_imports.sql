@@ -99,6 +99,28 @@ SELECT i.id || '/' || (m.i + 1), i.id, m.role, x.content, NULL,
   JOIN imported_text x ON x.n = m.n
  WHERE i.state = 'current';
 
+DROP VIEW promotions;
+CREATE VIEW promotions (id, created_at, specialist, event, from_model, to_model, reverted, metadata, line, origin) AS
+SELECT a.id, CAST(strftime('%s', l.time) AS INTEGER), json_extract(a.document, '$.content.specialist'),
+       json_extract(a.document, '$.content.event'), json_extract(a.document, '$.content.from_model'),
+       json_extract(a.document, '$.content.to_model'),
+       EXISTS (SELECT 1 FROM artifact r WHERE r.kind = 'promotion' AND r.line > a.line
+                AND json_extract(r.document, '$.content.reverts') = a.id),
+       json_extract(a.document, '$.content.metadata'), a.line, 'gently'
+  FROM artifact a JOIN log_line_part l ON l.n = a.line
+ WHERE a.kind = 'promotion'
+UNION ALL                                    -- of other programs: they bind nothing; of one that changed, the newest
+SELECT json_extract(a.document, '$.content.source_id'), json_extract(a.document, '$.content.at'),
+       json_extract(a.document, '$.content.specialist'), json_extract(a.document, '$.content.event'),
+       json_extract(a.document, '$.content.from_model'), json_extract(a.document, '$.content.to_model'),
+       json_extract(a.document, '$.content.reverted'), json_extract(a.document, '$.content.metadata'), a.line,
+       'imported:' || json_extract(a.document, '$.content.format')
+  FROM artifact a
+ WHERE a.kind = 'imported_promotion' AND a.document IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM artifact n WHERE n.kind = 'imported_promotion' AND n.line > a.line
+                    AND n.document IS NOT NULL
+                    AND json_extract(n.document, '$.content.source_id') = json_extract(a.document, '$.content.source_id'));
+
 CREATE VIRTUAL TABLE imported_fts_vocab USING fts5vocab(imported_fts, 'instance');
 DROP VIEW keyword_index;
 CREATE VIEW keyword_index (keyword, message_id, conversation_id, role, created_at) AS

@@ -209,6 +209,8 @@ pub enum IdKind {
     Import,
     /// A conversation that came from a file.
     Imported,
+    /// A promotion of another program's specialist.
+    ImportedPromotion,
     /// Another program's audit log, as it was received.
     ImportedAudit,
 }
@@ -239,7 +241,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 24] = {
+const ID_KINDS: [IdKindRow; 25] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -330,6 +332,12 @@ const ID_KINDS: [IdKindRow; 24] = {
             "imported",
             "an imported conversation",
             "gently conversation show",
+        ),
+        id_kind(
+            ImportedPromotion,
+            "imported_promotion",
+            "a promotion that came from a file, and binds nothing",
+            SHOW,
         ),
         id_kind(
             ImportedAudit,

@@ -216,6 +216,7 @@ fn writes(command: &Command) -> bool {
             _ => true,
         },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
+        Command::Import(command) => command.writes(),
         Command::Witness(command) => command.writes(),
         Command::Project(command) => command.writes(),
         _ => false,

@@ -45,7 +45,7 @@ const VIEWS: [(&str, &str, &str); 12] = [
     (
         "promotions",
         "id, created_at, specialist, event, from_model, to_model, reverted, metadata",
-        "line",
+        "line, origin",
     ),
     (
         "assertion_events",

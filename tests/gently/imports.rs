@@ -93,7 +93,8 @@ fn rows(person: &Person) -> Vec<String> {
 
 fn count(person: &Person, sql: &str) -> u64 {
     let database = person.database();
-    database.query_row(sql, [], |row| row.get(0)).unwrap()
+    let count = database.query_row(sql, [], |row| row.get::<_, u32>(0));
+    u64::from(count.unwrap())
 }
 
 fn consistent(person: &Person) -> Value {
@@ -295,7 +296,7 @@ fn every_message_is_recorded_refused_or_skipped() {
         let database = person.database();
         for said in &sent {
             let sql = "SELECT count(*) FROM messages WHERE content = ?1";
-            let found: u64 = database.query_row(sql, [said], |row| row.get(0)).unwrap();
+            let found: u32 = database.query_row(sql, [said], |row| row.get(0)).unwrap();
             assert!(found > 0, "{said}");
         }
         let again = person
@@ -402,9 +403,16 @@ fn what_somebody_changes_is_found() {
             "UPDATE imported_message SET at = 5",
             "DELETE FROM imported_message",
             "INSERT INTO imported_message VALUES (1, 0, 1, 'user', NULL, NULL)",
-            "INSERT INTO imported_fts (imported_fts) VALUES ('delete-all')",
         ],
     );
+    let emptied = "INSERT INTO imported_fts (imported_fts) VALUES ('delete-all')";
+    unguarded(person.at("gently.db"))
+        .execute(emptied, [])
+        .unwrap();
+    person.gently(&["search", WORD]).exits(1);
+    let told = person.gently(&["audit", "verify", "-v"]);
+    assert!(told.out.contains("imported messages"), "{told:?}");
+    person.gently(&["audit", "rebuild"]).exits(0);
     let found = person.gently(&["search", WORD]).exits(0);
     assert!(found.out.contains("imported-1"), "{found:?}");
     // The hint is no evidence: another one costs a second look.
@@ -441,10 +449,10 @@ fn many(all: usize) -> Vec<Value> {
 
 fn recorded(person: &Person) -> u64 {
     let sql = "SELECT count(DISTINCT source_id) FROM imported_conversation WHERE state = 'current'";
-    match Connection::open(person.at("gently.db")) {
-        Ok(database) => database.query_row(sql, [], |row| row.get(0)).unwrap_or(0),
-        Err(_) => 0,
-    }
+    let count = |database: Connection| database.query_row(sql, [], |row| row.get::<_, u32>(0));
+    // A writer may be at it.
+    let found = Connection::open(person.at("gently.db")).and_then(count);
+    u64::from(found.unwrap_or(0))
 }
 
 /// Starts an import, and waits until something of it is on record.
@@ -660,4 +668,67 @@ fn a_passage_that_somebody_changed_is_shown_to_no_model() {
         .gently(&["ask", "--deep", "What of the zorilla?"])
         .exits(0);
     assert!(!sent(&server).contains("Where does"), "{}", sent(&server));
+}
+
+/// A project of the agent in version 0.7.
+fn flat(person: &Person) -> String {
+    let folder = person.dir.path().join("agent");
+    std::fs::create_dir_all(folder.join(".aua/state")).unwrap();
+    std::fs::create_dir_all(folder.join("dpo_pairs")).unwrap();
+    let promotions = [
+        json!({"id": "p1", "timestamp": 1_700_000_000, "specialist": "law", "event": "promote",
+            "from_model": "a", "to_model": "b", "u_delta": 0.25, "reverted": false}),
+        json!({"id": "p2", "created_at": 1_700_000_100, "specialist": "law", "event": "rollback",
+            "from_model": "b", "to_model": "a", "reverted": true}),
+    ];
+    let text: String = promotions.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(folder.join(".aua/state/promotions.jsonl"), text).unwrap();
+    let pair =
+        json!({"prompt": "Capital of Australia", "chosen": "Canberra", "rejected": "Sydney"});
+    std::fs::write(folder.join("dpo_pairs/a.jsonl"), format!("{pair}\n")).unwrap();
+    folder.display().to_string()
+}
+
+#[test]
+fn the_files_of_an_agent_are_taken_over_once() {
+    let person = somebody();
+    let folder = flat(&person);
+    let args = [
+        "config", "migrate", "--from", "0.7", "--to", "0.8", &folder, "--json",
+    ];
+    let told = person.gently(&args).exits(0).json();
+    assert_eq!(
+        (
+            &told["read"],
+            &told["recorded"],
+            &told["promotions"],
+            &told["corrections"]
+        ),
+        (&json!(3), &json!(3), &json!(2), &json!(1)),
+        "{told:#}"
+    );
+    let again = person.gently(&args).exits(0).json();
+    assert_eq!(
+        (&again["recorded"], &again["unchanged"]),
+        (&json!(0), &json!(3)),
+        "{again:#}"
+    );
+    let listed = person.gently(&["correction", "list", "--all"]);
+    assert!(listed.out.contains("Canberra"), "{listed:?}");
+    let rows = "SELECT count(*) FROM promotions WHERE origin = 'imported:aua' AND created_at >= 1700000000";
+    assert_eq!(count(&person, rows), 2);
+    let state = "SELECT count(*) FROM corrections WHERE source = 'import' AND state = 'proposed'";
+    assert_eq!(count(&person, state), 1);
+    // They bind nothing: there is no specialist.
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM artifact WHERE kind = 'promotion'"
+        ),
+        0
+    );
+    person.gently(&["show", "imported_promotion-1"]).exits(0);
+    let other = ["config", "migrate", "--from", "0.6", "--to", "0.8", &folder];
+    person.gently(&other).exits(2);
+    assert_eq!(consistent(&person), "yes");
 }

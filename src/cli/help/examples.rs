@@ -1176,6 +1176,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("config path", &[("gently config path", "the file")]),
     (
+        "config migrate",
+        &[(
+            "gently config migrate --from 0.7 --to 0.8 ~/agent --dry-run",
+            "what of the files of an agent would be recorded",
+        )],
+    ),
+    (
         "key",
         &[
             ("gently key list", "who may ask"),

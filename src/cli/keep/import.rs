@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::keep::erase::{self, EraseTarget};
 use crate::app::keep::import::{
-    ImportCounts, ImportEnd, ImportOutcome, ImportRequest, ImportSummary, import, imports,
-    look_through, shown,
+    ImportCounts, ImportEnd, ImportOutcome, ImportRequest, ImportSource, ImportSummary, import,
+    imports, look_through, shown,
 };
 use crate::app::words::and_more;
 use crate::record::ledger::imported::ImportFormat;
@@ -90,6 +90,51 @@ pub struct ImportArgs {
     only: Option<String>,
 }
 
+impl ImportCommand {
+    /// Whether it may make a key in the home.
+    pub fn writes(&self) -> bool {
+        match self {
+            ImportCommand::Chatgpt(args)
+            | ImportCommand::Claude(args)
+            | ImportCommand::Llm(args)
+            | ImportCommand::Aua(args)
+            | ImportCommand::Jsonl(args) => !args.dry_run,
+            ImportCommand::List | ImportCommand::Show { .. } | ImportCommand::Erase { .. } => false,
+        }
+    }
+}
+
+/// `gently config migrate`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct MigrateArgs {
+    /// The version that the state is of: 0.7
+    #[arg(long, value_name = "VERSION")]
+    from: String,
+    /// The version that it is taken to: 0.8
+    #[arg(long, value_name = "VERSION")]
+    to: String,
+    /// The folder of the project, with .aua/state/promotions.jsonl or dpo_pairs
+    folder: PathBuf,
+    /// Go through all of it, say what would be recorded, and record nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Takes over the state of a project of the adaptive utility agent.
+pub(in crate::cli) async fn migrate(args: &MigrateArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if (args.from.as_str(), args.to.as_str()) != ("0.7", "0.8") {
+        let why = "only the state of 0.7 can be taken over, to 0.8: --from 0.7 --to 0.8. A database of 1.x: gently import aua";
+        return Ok(could_not(why, json));
+    }
+    let request = ImportRequest {
+        format: ImportFormat::Aua,
+        source: ImportSource::FlatFolder(args.folder.clone()),
+        since: None,
+        only: None,
+    };
+    take(&request, args.dry_run, json).await
+}
+
 /// Does it.
 pub async fn run(command: ImportCommand, json: bool) -> Result<u8, OpenHomeError> {
     let (format, args) = match command {
@@ -108,7 +153,7 @@ pub async fn run(command: ImportCommand, json: bool) -> Result<u8, OpenHomeError
     };
     let request = ImportRequest {
         format,
-        file: args.file,
+        source: ImportSource::File(args.file),
         since: args.since,
         only: args.only,
     };
@@ -225,6 +270,20 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
         n => format!("; {n} of them in the place of an earlier import"),
     };
     line(counts.recorded, recorded, format!("{with}{in_place}"));
+    let beside = [
+        (
+            counts.corrections,
+            "corrections, which are proposed: gently correction list",
+        ),
+        (
+            counts.promotions,
+            "promotions, which bind nothing: the view promotions has them",
+        ),
+        (counts.audits, "audit log of another program, not verified"),
+    ];
+    for (count, what) in beside.into_iter().filter(|(count, _)| *count > 0) {
+        line(count, "of them ", what.to_owned());
+    }
     line(
         counts.unchanged,
         "unchanged: on record already",

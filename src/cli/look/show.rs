@@ -68,6 +68,7 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         IdKind::Import => import::print_one(&id, json),
         IdKind::Imported => conversation::print_newest(&id, json),
         IdKind::ImportedAudit
+        | IdKind::ImportedPromotion
         | IdKind::Conflict
         | IdKind::Opening
         | IdKind::Consent

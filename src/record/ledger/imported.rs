@@ -3,6 +3,7 @@
 //! ```text
 //! kind import,                 id import:000001      what was read from a file, and what became of it
 //! kind imported_conversation,  id imported:000001    one conversation, with its messages, as it was received
+//! kind imported_promotion,     id imported_promotion:000001   a promotion of another program's specialist; it binds nothing
 //! kind imported_audit,         id audit:000001       rows of another program's audit log, as they were received
 //! ```
 //! None of them is evidence of what was said: they are evidence of what was received, and when.
@@ -25,6 +26,9 @@ pub const IMPORT: &str = "import";
 pub const IMPORTED_CONVERSATION: &str = "imported_conversation";
 /// The kind of the artifact that holds another program's audit log.
 pub const IMPORTED_AUDIT: &str = "imported_audit";
+
+/// The kind of the artifact that holds a promotion of another program's specialist.
+pub const IMPORTED_PROMOTION: &str = "imported_promotion";
 
 /// Whose file a conversation came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

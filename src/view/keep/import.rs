@@ -53,6 +53,12 @@ pub struct ImportView {
     pub refused: BTreeMap<String, u64>,
     /// Not wanted, by reasons.
     pub skipped: BTreeMap<String, u64>,
+    /// Of those recorded, how many are corrections, which are proposed.
+    pub corrections: u64,
+    /// Of those recorded, how many are promotions, which bind nothing.
+    pub promotions: u64,
+    /// Of those recorded, how many are another program's audit log, which is not verified.
+    pub audits: u64,
     /// Messages of what is recorded.
     pub messages: u64,
     /// Messages of what is recorded that are left out, by reasons.
@@ -66,7 +72,7 @@ pub struct ImportView {
 impl ImportView {
     /// Of what came of an import; `error` is what stopped it, in words.
     pub fn of(outcome: &ImportOutcome, dry_run: bool, error: Option<String>) -> Self {
-        let (file, counts) = (outcome.file.as_ref(), &outcome.counts);
+        let (file, counts) = (outcome.file(), &outcome.counts);
         let refusals = outcome.refusals.iter().map(|piece| RefusedPieceView {
             place: piece.place.clone(),
             name: piece.name.clone(),
@@ -79,7 +85,7 @@ impl ImportView {
             format: outcome.format.name(),
             sha256: outcome.sha256(),
             bytes: file.map(|file| file.bytes),
-            version: file.map(|file| file.version.clone()),
+            version: outcome.files.first().map(|(_, file)| file.version.clone()),
             end: outcome.end.name(),
             error,
             read: counts.read,
@@ -88,6 +94,9 @@ impl ImportView {
             unchanged: counts.unchanged,
             refused: counts.refused.clone(),
             skipped: counts.skipped.clone(),
+            corrections: counts.corrections,
+            promotions: counts.promotions,
+            audits: counts.audits,
             messages: counts.messages,
             left_out: counts.left_out.clone(),
             removed: counts.removed,

@@ -3,18 +3,20 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `conversation` | one conversation without its secrets |
+//! | `beside` | promotions and the audit log of an AUA state store |
 //! | `look` | the list of imports, and one of them |
 //!
 //! The file is read by a thread of its own, a few pieces ahead. What was recorded stays, whatever stops
 //! the rest: the next run sees it as unchanged, and goes on.
 
+mod beside;
 mod conversation;
 mod look;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{Receiver, channel};
@@ -25,23 +27,32 @@ pub use look::{ImportSummary, imports, shown};
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::moment::when;
 use crate::app::redacted::clean;
+use crate::app::remember::correction::import::CorrectionProposals;
+use crate::app::remember::correction::{CorrectionInput, DomainName};
 use crate::app::sentence::RequestField;
 use crate::app::set_up::rules_in_force::{fingerprint, put_in_force};
 use crate::config::Config;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::import::{
-    ImportOptions, RefusedPiece, SourceConversation, SourceError, SourceFile, SourcePiece, read,
+    ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
+    SourcePiece, read, read_flat_aua,
 };
 use crate::keys::ImportKey;
 use crate::record::hash::Hash32;
-use crate::record::ledger::imported::{IMPORT, IMPORTED_CONVERSATION, ImportFormat};
+use crate::record::ledger::correction::{DecayClass, IMPORT as FROM_A_FILE};
+use crate::record::ledger::imported::{
+    IMPORT, IMPORTED_CONVERSATION, IMPORTED_PROMOTION, ImportFormat,
+};
+use crate::record::ledger::item::evenly_spaced;
+use crate::record::ledger::specialist::GENERAL;
 use crate::record::time::Seconds;
 use crate::recorder::{
-    ArtifactField, ArtifactId, ImportBatch, NewArtifact, NewImportedConversation, Recorder,
-    RecorderError, SourceTag,
+    ArtifactField, ArtifactId, ImportBatch, NewArtifact, NewImportedConversation, RecorderError,
+    SourceTag, always,
 };
 use crate::store::ReadStore;
+use beside::{BesideArtifact, BesideOnRecord};
 use conversation::{CleanConversation, cleaned, id_on_record, tag_of, time_of};
 
 /// So much text is recorded in one transaction, in bytes.
@@ -58,12 +69,21 @@ const AUA_KEY: &str = "AUA_ENCRYPTION_KEY";
 pub struct ImportRequest {
     /// Whose file it is.
     pub format: ImportFormat,
-    /// The file.
-    pub file: PathBuf,
+    /// Where it lies.
+    pub source: ImportSource,
     /// Nothing that was last changed before: a time, a day or an age.
     pub since: Option<String>,
     /// Only what is called so.
     pub only: Option<String>,
+}
+
+/// Where what is imported lies.
+#[derive(Clone, Debug)]
+pub enum ImportSource {
+    /// A file.
+    File(PathBuf),
+    /// The folder of a project of the adaptive utility agent 0.7, whose state is files.
+    FlatFolder(PathBuf),
 }
 
 /// What became of a file. Of what was read each is recorded, unchanged, refused or skipped.
@@ -81,6 +101,12 @@ pub struct ImportCounts {
     pub refused: BTreeMap<String, u64>,
     /// Not wanted, by reasons.
     pub skipped: BTreeMap<String, u64>,
+    /// Of those recorded, how many are corrections, which are proposed.
+    pub corrections: u64,
+    /// Of those recorded, how many are promotions, which bind nothing.
+    pub promotions: u64,
+    /// Of those recorded, how many are another program's audit log.
+    pub audits: u64,
     /// Messages of what is recorded.
     pub messages: u64,
     /// Messages of what is recorded that are left out, by reasons.
@@ -117,8 +143,9 @@ pub struct ImportOutcome {
     pub id: Option<String>,
     /// Whose file it was.
     pub format: ImportFormat,
-    /// What is known of the file; none where it could not be read to its end.
-    pub file: Option<SourceFile>,
+    /// What is known of the file, or of several by their names in their folder; none where they could not be
+    /// read to their end.
+    pub files: Vec<(String, SourceFile)>,
     /// What became of what it has.
     pub counts: ImportCounts,
     /// Each thing that is refused.
@@ -166,7 +193,7 @@ pub async fn import(
         OpenHomeError::Refused(why.to_owned())
     })?;
     let writer = ImportWriter {
-        recorder: &opened.recorder,
+        opened,
         by,
         import: next_import(&opened.store)?,
     };
@@ -189,7 +216,7 @@ fn next_import(store: &ReadStore) -> Result<String, OpenHomeError> {
 
 /// Who puts on record.
 struct ImportWriter<'a> {
-    recorder: &'a Recorder,
+    opened: &'a OpenHome,
     by: Hash32,
     /// The import that conversations name; it comes on record behind them.
     import: String,
@@ -206,6 +233,8 @@ struct ImportRun<'a> {
     only: Option<String>,
     /// Ids of the source that were there already.
     seen: HashSet<String>,
+    corrections: CorrectionProposals<'a>,
+    beside: BesideOnRecord,
     waiting: ImportBatch,
     waiting_bytes: usize,
     /// What is counted once it is recorded.
@@ -232,6 +261,8 @@ impl<'a> ImportRun<'a> {
             since: since.transpose().map_err(OpenHomeError::Wanting)?,
             only: request.only.as_deref().map(str::to_lowercase),
             seen: HashSet::new(),
+            corrections: CorrectionProposals::begin(store)?,
+            beside: BesideOnRecord::of(store)?,
             waiting: ImportBatch {
                 import: import.unwrap_or_default(),
                 ..ImportBatch::default()
@@ -275,33 +306,35 @@ impl<'a> ImportRun<'a> {
             (end, fault) = (ImportEnd::Stopped, Some(why));
         }
         let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
-        let file = match read {
-            Ok(file) => Some(file),
+        let files = match read {
+            Ok(files) => files,
             Err(SourceError { file: None, .. }) if self.counts == ImportCounts::default() => {
                 return Err(unreadable(read));
             }
             // Whoever stops the reading is told nothing new by that.
             Err(SourceError { ref file, .. }) => {
                 let file = file.as_deref().cloned();
+                let files = file.into_iter().map(|file| (String::new(), file));
+                let files = files.collect();
                 if end == ImportEnd::Whole {
                     (end, fault) = (ImportEnd::Stopped, Some(unreadable(read)));
                 }
-                file
+                files
             }
         };
-        self.conclude(file, end, fault).await
+        self.conclude(files, end, fault).await
     }
 
     async fn conclude(
         self,
-        file: Option<SourceFile>,
+        files: Vec<(String, SourceFile)>,
         end: ImportEnd,
         fault: Option<OpenHomeError>,
     ) -> Result<ImportOutcome, OpenHomeError> {
         let mut outcome = ImportOutcome {
             id: None,
             format: self.format,
-            file,
+            files,
             counts: self.counts,
             refusals: self.refusals,
             end,
@@ -324,11 +357,18 @@ impl<'a> ImportRun<'a> {
         match piece {
             SourcePiece::Conversation(source) => self.conversation(&source)?,
             SourcePiece::Refused(refused) => self.refuse(refused),
-            SourcePiece::Correction(_) | SourcePiece::Promotion(_) | SourcePiece::Audit(_) => {
-                self.skip("no_conversation");
+            SourcePiece::Correction(source) => self.correction(&source),
+            SourcePiece::Promotion(source) => {
+                let made = beside::promotion(&self.key, self.format, &source);
+                self.beside(made).await?;
+            }
+            SourcePiece::Audit(source) => {
+                let made = beside::audit(self.format, source);
+                self.beside(made).await?;
             }
         }
-        match self.waiting_bytes >= BATCH_BYTES || self.waiting.new.len() >= BATCH {
+        let waits = self.waiting.new.len() + self.corrections.waiting();
+        match self.waiting_bytes >= BATCH_BYTES || waits >= BATCH {
             true => self.record().await,
             false => Ok(()),
         }
@@ -349,6 +389,59 @@ impl<'a> ImportRun<'a> {
 
     fn skip(&mut self, reason: &str) {
         *self.counts.skipped.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Has a correction wait to be proposed.
+    fn correction(&mut self, source: &SourceCorrection) {
+        let offered = correction_input(source).and_then(|said| {
+            let offered = self.corrections.offer(&said, FROM_A_FILE);
+            offered.map_err(|why| ("correction", why))
+        });
+        match offered {
+            Ok(true) => {
+                self.waiting_counts.recorded += 1;
+                self.waiting_counts.corrections += 1;
+            }
+            Ok(false) => self.counts.unchanged += 1,
+            Err((reason, detail)) => self.refuse(RefusedPiece {
+                place: "a correction".to_owned(),
+                name: Some(source.claim.clone()),
+                reason,
+                detail,
+            }),
+        }
+    }
+
+    /// Records what is no conversation, unless it is on record as it is.
+    async fn beside(&mut self, made: BesideArtifact) -> Result<(), OpenHomeError> {
+        if self.beside.holds(&made) {
+            self.counts.unchanged += 1;
+            return Ok(());
+        }
+        let is_promotion = made.kind == IMPORTED_PROMOTION;
+        if let Some(writer) = &self.writer {
+            let mut content = made.said;
+            content.extend([
+                ("by", ArtifactField::Hash(writer.by)),
+                ("import", ArtifactField::Word(writer.import.clone())),
+            ]);
+            let new = NewArtifact {
+                kind: made.kind,
+                id: ArtifactId::Next {
+                    prefix: made.prefix,
+                },
+                content,
+                session: None,
+                salt: fresh_salt()?,
+                now: open::clock()?,
+            };
+            writer.opened.recorder.artifact(new, always).await?;
+        }
+        self.counts.recorded += 1;
+        self.counts.promotions += u64::from(is_promotion);
+        self.counts.audits += u64::from(!is_promotion);
+        self.counts.removed += made.removed;
+        Ok(())
     }
 
     /// Why a conversation is not wanted.
@@ -479,7 +572,15 @@ impl<'a> ImportRun<'a> {
         if let Some(writer) = &self.writer
             && !(batch.new.is_empty() && batch.unchanged.is_empty())
         {
-            writer.recorder.imported(batch, open::clock()?).await?;
+            let recorder = &writer.opened.recorder;
+            recorder.imported(batch, open::clock()?).await?;
+        }
+        if let Some(writer) = &self.writer
+            && self.corrections.waiting() > 0
+        {
+            let before = self.corrections.removed;
+            self.corrections.record(writer.opened, writer.by).await?;
+            self.counts.removed += self.corrections.removed - before;
         }
         self.counts.add(waited);
         Ok(())
@@ -487,9 +588,17 @@ impl<'a> ImportRun<'a> {
 }
 
 impl ImportOutcome {
+    /// The file, where it is one, and could be read.
+    pub fn file(&self) -> Option<&SourceFile> {
+        match self.files.as_slice() {
+            [(_, file)] => Some(file),
+            _ => None,
+        }
+    }
+
     /// SHA-256 of the file, as 64 digits; none where it could not be read.
     pub fn sha256(&self) -> Option<String> {
-        let file = self.file.as_ref()?;
+        let file = self.file()?;
         Some(Hash32::from_bytes(file.sha256).to_string())
     }
 }
@@ -498,6 +607,7 @@ impl ImportCounts {
     fn add(&mut self, more: ImportCounts) {
         self.recorded += more.recorded;
         self.replaced += more.replaced;
+        self.corrections += more.corrections;
         self.messages += more.messages;
         self.removed += more.removed;
         for (reason, count) in more.left_out {
@@ -525,28 +635,34 @@ impl ImportWriter<'_> {
             let value = counts.map(|(reason, count)| (reason.clone(), (*count).into()));
             ArtifactField::Document(serde_json::Value::Object(value.collect()))
         };
-        let file = outcome.file.as_ref().map(|file| {
-            ArtifactField::Map(vec![
-                ("bytes", number(file.bytes)),
-                (
-                    "sha256",
-                    ArtifactField::Hash(Hash32::from_bytes(file.sha256)),
-                ),
-            ])
-        });
-        let version = outcome.file.as_ref();
+        let described = |file: &SourceFile| {
+            let sha256 = ArtifactField::Hash(Hash32::from_bytes(file.sha256));
+            ArtifactField::Map(vec![("bytes", number(file.bytes)), ("sha256", sha256)])
+        };
+        let file = match outcome.files.as_slice() {
+            [] => ArtifactField::Null,
+            [(_, file)] => described(file),
+            // Of a folder each.
+            several => {
+                ArtifactField::List(several.iter().map(|(_, file)| described(file)).collect())
+            }
+        };
+        let version = outcome.files.first().map(|(_, file)| file);
         let version = version.map(|file| ArtifactField::Text(redact(&file.version).clean));
         let counts = &outcome.counts;
         let content = vec![
+            ("audits", number(counts.audits)),
             ("by", ArtifactField::Hash(self.by)),
+            ("corrections", number(counts.corrections)),
             ("end", ArtifactField::Word(outcome.end.name().to_owned())),
-            ("file", file.unwrap_or(ArtifactField::Null)),
+            ("file", file),
             (
                 "format",
                 ArtifactField::Word(outcome.format.name().to_owned()),
             ),
             ("left_out", reasons(&counts.left_out)),
             ("messages", number(counts.messages)),
+            ("promotions", number(counts.promotions)),
             ("read", number(counts.read)),
             ("recorded", number(counts.recorded)),
             ("refused", reasons(&counts.refused)),
@@ -568,17 +684,19 @@ impl ImportWriter<'_> {
             let why = "another import was recorded under its number meanwhile; its conversations are on record";
             Ok(is_taken.then(|| why.to_owned()))
         };
-        Ok(self.recorder.artifact(new, is_free).await?.document.id)
+        let recorder = &self.opened.recorder;
+        Ok(recorder.artifact(new, is_free).await?.document.id)
     }
 }
 
 /// What a reading thread gives.
-type SourceReader = JoinHandle<Result<SourceFile, SourceError>>;
+type SourceReader = JoinHandle<SourceRead>;
+type SourceRead = Result<Vec<(String, SourceFile)>, SourceError>;
 
 /// Starts to read a file; it ends when nobody takes its pieces any more.
 fn start_reading(request: &ImportRequest) -> (Receiver<SourcePiece>, SourceReader) {
     let (to, pieces) = channel(AHEAD);
-    let (format, file) = (request.format, request.file.clone());
+    let (format, source) = (request.format, request.source.clone());
     let aua_key = open::env(AUA_KEY).and_then(|key| key.into_string().ok());
     let reader = std::thread::spawn(move || {
         let options = ImportOptions {
@@ -588,12 +706,39 @@ fn start_reading(request: &ImportRequest) -> (Receiver<SourcePiece>, SourceReade
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         };
-        read(format, Path::new(&file), &options, &mut take)
+        match &source {
+            ImportSource::FlatFolder(folder) => read_flat_aua(folder, &mut take),
+            ImportSource::File(file) => {
+                let read = read(format, file, &options, &mut take)?;
+                Ok(vec![(String::new(), read)])
+            }
+        }
     });
     (pieces, reader)
 }
 
-fn unreadable(read: Result<SourceFile, SourceError>) -> OpenHomeError {
+/// A correction as the record takes it; why it can't, in a word and a sentence.
+fn correction_input(source: &SourceCorrection) -> Result<CorrectionInput, (&'static str, String)> {
+    let domain = source.domain.as_deref().map(str::to_lowercase);
+    let domain = domain.filter(|domain| domain != GENERAL && !domain.is_empty());
+    let domain = domain.as_deref().map(str::parse::<DomainName>).transpose();
+    let subject = source.subject.as_deref().map(evenly_spaced);
+    let decay = source.decay.map(|class| class.to_string());
+    let decay = DecayClass::ALL
+        .into_iter()
+        .find(|class| Some(class.name()) == decay.as_deref());
+    Ok(CorrectionInput {
+        rejected: source.rejected.clone(),
+        subject: subject.filter(|subject| !subject.is_empty()),
+        domain: domain.map_err(|why| ("domain", why))?,
+        confidence: source.confidence,
+        decay,
+        observed_at: time_of(source.at).map(|at| at.to_string()),
+        ..CorrectionInput::of(&source.claim)
+    })
+}
+
+fn unreadable(read: SourceRead) -> OpenHomeError {
     let why = read.err().map(|error| error.to_string());
     OpenHomeError::Refused(why.unwrap_or_default())
 }
