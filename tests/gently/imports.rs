@@ -571,7 +571,6 @@ fn no_title_or_text_moves_a_cursor_and_no_secret_is_kept() {
     for args in [
         &["conversation", "list", "--imported"][..],
         &["conversation", "show", "imported-1"],
-        &["conversation", "show", "imported-1", "--json"],
         &["import", "show", "import-1"],
         &["search", WORD],
         &["search", "title"],
