@@ -17,6 +17,8 @@ use super::{ArtifactRow, StoreError};
 pub enum ArtifactFilter<'a> {
     /// Every artifact on record.
     All,
+    /// All but those of a kind.
+    But(&'a str),
     /// Those of a kind.
     Kind(&'a str),
     /// Those of an id: what made something, and what became of it.
@@ -50,6 +52,7 @@ impl ReadStore {
     pub fn artifacts(&self, which: ArtifactFilter<'_>) -> Result<Vec<ArtifactRow>, StoreError> {
         match which {
             ArtifactFilter::All => self.rows("ORDER BY line", values![]),
+            ArtifactFilter::But(kind) => self.rows("WHERE kind <> ?1 ORDER BY line", values![kind]),
             ArtifactFilter::Kind(kind) => self.rows("WHERE kind = ?1 ORDER BY line", values![kind]),
             ArtifactFilter::Id(id) => self.rows("WHERE id = ?1 ORDER BY line", values![id]),
             ArtifactFilter::ActionsOf(exchange) => self.rows(

@@ -22,7 +22,9 @@ use crate::record::ledger::conversation::{ConversationRow, ConversationRows, Pro
 use crate::record::ledger::council::{CouncilAnswer, CouncilReview, Councils};
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::handoff::{Handoff, Handoffs};
-use crate::record::ledger::imported::{ImportedConversation, ImportedConversations, imported_of};
+use crate::record::ledger::imported::{
+    IMPORTED_CONVERSATION, ImportedConversation, ImportedConversations, imported_of,
+};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 use crate::record::ledger::specialist::{Rating, Ratings};
@@ -193,7 +195,7 @@ impl DerivedRows {
         let mut handoffs = Handoffs::default();
         let mut imported = ImportedConversations::default();
         let mut unlike_messages = BTreeSet::from_iter(store.stray_imported_lines()?);
-        let artifacts = store.artifacts(ArtifactFilter::All)?;
+        let artifacts = store.artifacts(ArtifactFilter::But(IMPORTED_CONVERSATION))?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
             gone.take(artifact.line, &artifact.kind, artifact.document.as_deref());
@@ -208,17 +210,24 @@ impl DerivedRows {
             ratings.take(line, kind, document);
             councils.take(line, kind, id, document);
             handoffs.take(line, kind, id, document);
-            if let Some(messages) = imported.take(line, kind, id, document)
-                && !has_messages_of(store, line, &messages)?
-            {
-                unlike_messages.insert(line);
-            }
             let content = item::content(document).filter(|_| kind == TOMBSTONE);
             let ids = content
                 .as_ref()
                 .and_then(|content| content["ids"].as_array());
             let ids = ids.into_iter().flatten().filter_map(|id| id.as_str());
             erased.extend(ids.map(|id| (id.to_owned(), line)));
+        }
+        // One after the other: each may have megabytes.
+        let mut before = 0;
+        while let Some(row) = store.next_artifact(IMPORTED_CONVERSATION, before)? {
+            before = row.line;
+            let document = row.document.as_deref();
+            let document = document.filter(|_| !gone.has(&row.id, row.line));
+            if let Some(messages) = imported.take(row.line, &row.kind, &row.id, document)
+                && !has_messages_of(store, row.line, &messages)?
+            {
+                unlike_messages.insert(row.line);
+            }
         }
         store.each_thread_turn(&mut |turn| {
             said.ask(turn.thread, turn.line, turn.is_message(&councils));

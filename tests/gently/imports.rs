@@ -627,7 +627,8 @@ fn a_model_is_shown_it_only_where_somebody_says_deep() {
         asked.err
     );
     assert!(
-        sent(&server).contains("user: Where does the zorilla live?"),
+        sent(&server).contains("user: Where does the zorilla live?")
+            && sent(&server).contains("From conversations that were imported, not verified:"),
         "{}",
         sent(&server)
     );
