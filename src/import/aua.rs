@@ -127,9 +127,12 @@ impl AuaStore {
         for (table, sql) in [
             (
                 CONVERSATIONS,
-                "SELECT rowid, conversation_id FROM conversations",
+                "SELECT rowid, conversation_id FROM conversations NOT INDEXED",
             ),
-            (MESSAGES, "SELECT rowid, conversation_id FROM messages"),
+            (
+                MESSAGES,
+                "SELECT rowid, conversation_id FROM messages NOT INDEXED",
+            ),
         ] {
             self.database.rows(sql, &[], |row| {
                 groups.add(&row.needed_text(1)?, table, row.integer(0)?)
@@ -358,7 +361,7 @@ impl AuaStore {
         }
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
         let list: Vec<String> = columns.iter().map(quoted).collect();
-        let sql = format!("SELECT {} FROM audit_log", list.join(", "));
+        let sql = format!("SELECT {} FROM audit_log NOT INDEXED", list.join(", "));
         let (mut rows, mut held) = (Vec::new(), 0);
         self.database.rows(&sql, &[], |row| {
             let mut values = Map::new();

@@ -186,7 +186,7 @@ impl LlmLog {
         Ok(())
     }
 
-    /// Which rows belong to which conversation.
+    /// Which rows belong to which conversation; without an index, which would order them by ids.
     fn groups(&mut self) -> Result<RowGroups, DatabaseFault> {
         let mut groups = RowGroups::default();
         let database = &self.database;
@@ -196,7 +196,7 @@ impl LlmLog {
             })
         };
         if self.has_old {
-            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses";
+            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses NOT INDEXED";
             let once = match self.has_new {
                 true => " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL)",
                 false => "",
@@ -204,8 +204,11 @@ impl LlmLog {
             add(RESPONSES, &format!("{sql}{once}"))?;
         }
         if self.has_new {
-            add(THREADS, "SELECT rowid, id FROM threads")?;
-            add(TURNS, "SELECT rowid, coalesce(thread_id, id) FROM turns")?;
+            add(THREADS, "SELECT rowid, id FROM threads NOT INDEXED")?;
+            add(
+                TURNS,
+                "SELECT rowid, coalesce(thread_id, id) FROM turns NOT INDEXED",
+            )?;
         }
         for (table, into) in [
             ("tool_calls", &mut self.tool_calls),
