@@ -127,9 +127,12 @@ impl AuaStore {
         for (table, sql) in [
             (
                 CONVERSATIONS,
-                "SELECT rowid, conversation_id FROM conversations",
+                "SELECT rowid, conversation_id FROM conversations NOT INDEXED",
             ),
-            (MESSAGES, "SELECT rowid, conversation_id FROM messages"),
+            (
+                MESSAGES,
+                "SELECT rowid, conversation_id FROM messages NOT INDEXED",
+            ),
         ] {
             self.database.rows(sql, &[], |row| {
                 groups.add(&row.needed_text(1)?, table, row.integer(0)?)
@@ -358,7 +361,7 @@ impl AuaStore {
         }
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
         let list: Vec<String> = columns.iter().map(quoted).collect();
-        let sql = format!("SELECT {} FROM audit_log", list.join(", "));
+        let sql = format!("SELECT {} FROM audit_log NOT INDEXED", list.join(", "));
         let (mut rows, mut held) = (Vec::new(), 0);
         self.database.rows(&sql, &[], |row| {
             let mut values = Map::new();
@@ -649,4 +652,288 @@ fn flat_correction(line: &[u8]) -> Result<SourcePiece, ImportFault> {
         at: at.and_then(seconds_of),
     };
     Ok(SourcePiece::Correction(whole(correction)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::import::database::tests::{made, read_made};
+    use crate::import::tests::{conversations, refusals};
+    use crate::record::ledger::imported::ImportFormat::Aua;
+
+    const TABLES: &str = "
+        CREATE TABLE conversations (conversation_id TEXT PRIMARY KEY, user_id TEXT, title TEXT, project_id TEXT,
+            created_at REAL, updated_at REAL);
+        CREATE TABLE messages (message_id TEXT PRIMARY KEY, conversation_id TEXT, role TEXT, content TEXT,
+            models_used TEXT, created_at REAL);
+        CREATE TABLE projects (project_id TEXT PRIMARY KEY, name TEXT);
+        CREATE TABLE corrections (id TEXT PRIMARY KEY, created_at REAL, subject TEXT, domain TEXT, claim TEXT,
+            rejected TEXT, confidence REAL, source TEXT, effective_confidence REAL, decay_class TEXT, metadata TEXT);
+        CREATE TABLE promotions (id TEXT PRIMARY KEY, created_at REAL, specialist TEXT, event TEXT,
+            from_model TEXT, to_model TEXT, reverted INTEGER, metadata TEXT);
+        CREATE TABLE audit_log (id TEXT PRIMARY KEY, created_at REAL, event_type TEXT, u_score REAL,
+            details TEXT, prev_hash TEXT, curr_hash TEXT);";
+    /// By aua.encryption 1.2.0 with the package cryptography: key 00 01 … 1f, nonce 00 01 … 0b.
+    const SEALED: &str = "enc:v1:AAECAwQFBgcICQoLE2qzO6KXAafjJLff1IxYjxtDoPk0zbthThxi3WmgSD8QtQ==";
+    const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+    fn with_key(more: &str, key: &str) -> Vec<SourcePiece> {
+        let (_folder, path) = made(&format!("{TABLES}{more}"));
+        let mut pieces = Vec::new();
+        let options = ImportOptions { aua_key: Some(key) };
+        crate::import::read(Aua, &path, &options, &mut |piece| {
+            pieces.push(piece);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        pieces
+    }
+
+    #[test]
+    fn conversations_have_their_projects_and_models() {
+        let read = read_made(
+            Aua,
+            &format!(
+                "{TABLES} INSERT INTO projects VALUES ('p', 'Law');
+                 INSERT INTO conversations VALUES ('c', 'local', 'Title', 'p', 1700000000.9, 1700000001.2),
+                  ('d', 'local', '', NULL, 1e13, NULL), ('e', 'local', 'E', NULL, 0, 0);
+                 INSERT INTO messages VALUES ('1', 'c', 'user', 'ask', NULL, 1700000000),
+                  ('2', 'orphan', 'user', 'alone', NULL, 1), ('3', 'c', 'assistant', NULL, NULL, 1),
+                  ('4', 'c', 'assistant', 'answer', '[\"a\",\"b\"]', 1700000001.5), ('5', 'e', 'bot', 'x', 'm', 1)"
+            ),
+        );
+        assert_eq!(read.end.unwrap().version, "1");
+        let [c, d, orphan] = &conversations(&read.pieces)[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        assert_eq!(
+            (c.title.as_deref(), c.project.as_deref()),
+            (Some("Title"), Some("Law"))
+        );
+        assert_eq!(
+            (c.created_at, c.updated_at),
+            (Some(1_700_000_000), Some(1_700_000_001))
+        );
+        assert_eq!(c.messages[1].parent.as_deref(), Some("1"));
+        assert_eq!(c.messages[1].model.as_deref(), Some("a, b"));
+        assert_eq!(c.skipped["empty"], 1);
+        assert_eq!((d.title.as_deref(), d.skipped["time"]), (None, 1));
+        assert_eq!(
+            (orphan.source_id.as_str(), orphan.messages.len()),
+            ("orphan", 1)
+        );
+        assert_eq!(
+            refusals(&read.pieces),
+            [("shape", "table conversations, row 3")]
+        );
+    }
+
+    #[test]
+    fn encrypted_texts_are_opened_or_refused() {
+        let rows = format!(
+            "INSERT INTO conversations VALUES ('c', 'local', '{SEALED}', NULL, 1, 1), ('d', 'local', 'D', NULL, 1, 1);
+             INSERT INTO messages VALUES ('1', 'd', 'user', '{SEALED}', NULL, 1);
+             INSERT INTO corrections VALUES ('k', 1, 's', 'd', '{SEALED}', '', 0.5, 'a', 0.5, 'B', '{{}}');
+             INSERT INTO promotions VALUES ('k', 1, '{SEALED}', 'promote', NULL, NULL, 0, '{{}}');
+             INSERT INTO audit_log VALUES ('a', 1, 'query', 0.5, '{SEALED}', 'genesis', 'x');"
+        );
+        let opened = with_key(&rows, KEY);
+        assert!(refusals(&opened).is_empty(), "{opened:?}");
+        let [c, d] = &conversations(&opened)[..] else {
+            panic!("{opened:?}")
+        };
+        assert_eq!(c.title.as_deref(), Some("The grüne Tee ☕"));
+        assert_eq!(d.messages[0].text, "The grüne Tee ☕");
+        let keys = [
+            KEY.replace("1f", "1e"),
+            KEY[2..].to_owned(),
+            "no".to_owned(),
+        ];
+        let closed = |pieces: &[SourcePiece]| {
+            let reasons: Vec<_> = refusals(pieces).iter().map(|refused| refused.0).collect();
+            assert_eq!(reasons, ["encrypted"; 5]);
+            assert!(!format!("{pieces:?}").contains("enc:v1"), "{pieces:?}");
+        };
+        closed(&read_made(Aua, &format!("{TABLES}{rows}")).pieces);
+        for key in &keys {
+            closed(&with_key(&rows, key));
+        }
+        for sealed in [
+            "enc:v1:",
+            "enc:v1:AAEC",
+            "enc:v1:!",
+            &SEALED[..SEALED.len() - 4],
+        ] {
+            let opener = TextOpener::new(Some(KEY));
+            let fault = opener.open("it", sealed.to_owned()).unwrap_err();
+            assert_eq!(fault.reason, "encrypted", "{sealed}");
+        }
+    }
+
+    #[test]
+    fn corrections_and_promotions_are_read() {
+        let read = read_made(
+            Aua,
+            &format!(
+                "{TABLES} INSERT INTO corrections VALUES
+                  ('1', 1700000000.5, 'subject', 'law', 'right', 'wrong', 0.8755, 'arbiter', 0.5, 'A', '{{}}'),
+                  ('2', -1, '', '', 'right', NULL, 1, 'arbiter', 0.5, NULL, '{{}}'),
+                  ('3', 1, 's', 'd', '', '', 0.5, 'arbiter', 0.5, 'C', '{{}}'),
+                  ('4', 1, 's', 'd', 'c', '', 1.5, 'arbiter', 0.5, 'C', '{{}}'),
+                  ('5', 1, 's', 'd', 'c', '', 0.5, 'arbiter', 0.5, 'E', '{{}}');
+                 INSERT INTO promotions VALUES ('1', 5.5, 'swe', 'promote', 'a', 'b', 1, '{{}}'),
+                  ('2', 6, 'swe', 'rollback', NULL, NULL, NULL, '{{\"u\":1}}'), ('3', 6, 'swe', 'demote', NULL, NULL, 0, NULL)"
+            ),
+        );
+        read.end.unwrap();
+        let [first, second, .., one, two, _] = &read.pieces[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        let expected = SourceCorrection {
+            subject: Some("subject".to_owned()),
+            domain: Some("law".to_owned()),
+            claim: "right".to_owned(),
+            rejected: "wrong".to_owned(),
+            confidence: 876,
+            decay: Some('A'),
+            at: Some(1_700_000_000),
+        };
+        assert_eq!(first, &SourcePiece::Correction(expected.clone()));
+        let bare = SourceCorrection {
+            subject: None,
+            domain: None,
+            rejected: String::new(),
+            confidence: 1000,
+            decay: None,
+            at: None,
+            ..expected
+        };
+        assert_eq!(second, &SourcePiece::Correction(bare));
+        let SourcePiece::Promotion(one) = one else {
+            panic!("{one:?}")
+        };
+        assert_eq!(
+            (one.is_reverted, one.at, &one.metadata),
+            (true, Some(5), &None)
+        );
+        let SourcePiece::Promotion(two) = two else {
+            panic!("{two:?}")
+        };
+        assert_eq!(
+            (two.is_reverted, two.metadata.as_deref()),
+            (false, Some("{\"u\":1}"))
+        );
+        let places = [
+            ("empty", "table corrections, row 3"),
+            ("shape", "table corrections, row 4"),
+            ("shape", "table corrections, row 5"),
+            ("shape", "table promotions, row 3"),
+        ];
+        assert_eq!(refusals(&read.pieces), places);
+    }
+
+    #[test]
+    fn an_audit_log_has_limits() {
+        let row = |n: usize| {
+            format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n})
+            INSERT INTO audit_log(id) SELECT i FROM n;"
+            )
+        };
+        let read = read_made(Aua, &format!("{TABLES}{}", row(MAX_AUDIT_ROWS)));
+        let [SourcePiece::Audit(audit)] = &read.pieces[..] else {
+            panic!("nothing")
+        };
+        assert_eq!(audit.rows.len(), MAX_AUDIT_ROWS);
+        let read = read_made(Aua, &format!("{TABLES}{}", row(MAX_AUDIT_ROWS + 1)));
+        assert_eq!(refusals(&read.pieces), [("too_large", "table audit_log")]);
+        let wide: Vec<String> = (0..62).map(|n| format!("c{n}")).collect();
+        let wide = format!(
+            "DROP TABLE audit_log; CREATE TABLE audit_log(id, prev_hash, curr_hash, {});
+            INSERT INTO audit_log(id) VALUES ('a')",
+            wide.join(",")
+        );
+        let read = read_made(Aua, &format!("{TABLES}{wide}"));
+        assert_eq!(refusals(&read.pieces), [("too_large", "table audit_log")]);
+        let long = format!(
+            "INSERT INTO audit_log(id, details) VALUES ('a', printf('%.*c', {}, 'x'))",
+            MAX_CONVERSATION
+        );
+        let read = read_made(Aua, &format!("{TABLES}{long}"));
+        assert_eq!(refusals(&read.pieces), [("too_large", "table audit_log")]);
+    }
+
+    #[test]
+    fn files_of_0_7_are_read_line_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |folder: &Path| {
+            let mut pieces = Vec::new();
+            let files = read_flat(folder, &mut |piece| {
+                pieces.push(piece);
+                ControlFlow::Continue(())
+            });
+            (files, pieces)
+        };
+        assert!(
+            read(folder.path())
+                .0
+                .unwrap_err()
+                .reason
+                .contains("it has neither")
+        );
+        std::fs::create_dir_all(folder.path().join(".aua/state")).unwrap();
+        std::fs::create_dir(folder.path().join("dpo_pairs")).unwrap();
+        std::fs::write(
+            folder.path().join(".aua/state/promotions.jsonl"),
+            "{\"id\":\"1\",\"timestamp\":\"2024-01-02T03:04:05+00:00\",\"specialist\":\"swe\",\"from_model\":\"a\",\
+             \"to_model\":\"b\",\"event\":\"promote\",\"u_delta\":0.25,\"reverted\":true,\"reverted_at\":null}\n\n\
+             {\"created_at\":7.5,\"specialist\":\"swe\",\"event\":\"rollback\"}\n{\"event\":\"promote\"}\n{\n",
+        )
+        .unwrap();
+        std::fs::write(
+            folder.path().join("dpo_pairs/b.jsonl"),
+            "{\"prompt\":\"q\",\"chosen\":\"right\",\"rejected\":\"wrong\",\"confidence\":0.9,\"source\":\"x\",\"domain\":\"law\"}\n\
+             {\"prompt\":\"q\",\"chosen\":\"right\"}\n{\"prompt\":\"q\"}",
+        )
+        .unwrap();
+        std::fs::write(folder.path().join("dpo_pairs/other.txt"), "no").unwrap();
+        let (files, pieces) = read(folder.path());
+        let names: Vec<_> = files
+            .unwrap()
+            .into_iter()
+            .map(|(name, file)| (name, file.version))
+            .collect();
+        let name = |name: &str| (name.to_owned(), "0.7".to_owned());
+        assert_eq!(
+            names,
+            [
+                name(".aua/state/promotions.jsonl"),
+                name("dpo_pairs/b.jsonl")
+            ]
+        );
+        let SourcePiece::Promotion(one) = &pieces[0] else {
+            panic!("{pieces:?}")
+        };
+        assert_eq!((one.at, one.is_reverted), (Some(1_704_164_645), true));
+        assert_eq!(one.metadata.as_deref(), Some("{\"u_delta\":0.25}"));
+        let SourcePiece::Promotion(two) = &pieces[1] else {
+            panic!("{pieces:?}")
+        };
+        assert_eq!((two.at, two.id.starts_with("line-")), (Some(7), true));
+        let SourcePiece::Correction(bare) = &pieces[5] else {
+            panic!("{pieces:?}")
+        };
+        assert_eq!(
+            (bare.confidence, bare.domain.as_deref()),
+            (700, Some("general"))
+        );
+        let places = [
+            ("shape", ".aua/state/promotions.jsonl, line 4"),
+            ("not_json", ".aua/state/promotions.jsonl, line 5"),
+            ("empty", "dpo_pairs/b.jsonl, line 3"),
+        ];
+        assert_eq!(refusals(&pieces), places);
+    }
 }

@@ -337,3 +337,136 @@ impl RowGroups {
             .map(|row| row.2)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::import::tests::{ReadPieces, read_path};
+    use crate::record::ledger::imported::ImportFormat;
+
+    /// A folder with a database that a script made, and its path.
+    pub(in crate::import) fn made(script: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a ?#%.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(script).unwrap();
+        connection.close().unwrap();
+        (folder, path)
+    }
+
+    /// Reads a database that a script made; nothing is made or changed beside it.
+    pub(in crate::import) fn read_made(format: ImportFormat, script: &str) -> ReadPieces {
+        let (folder, path) = made(script);
+        let before = std::fs::read(&path).unwrap();
+        let read = read_path(format, &path);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(std::fs::read(&path).unwrap() == before);
+        read
+    }
+
+    fn why(format: ImportFormat, path: &Path) -> String {
+        read_path(format, path).end.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_database_that_can_be_read_says_so() {
+        let (folder, path) = made("CREATE TABLE t(a)");
+        for format in [ImportFormat::Llm, ImportFormat::Aua] {
+            assert!(
+                why(format, &path).contains("it has n"),
+                "{}",
+                why(format, &path)
+            );
+            let other = folder.path().join("other");
+            for bytes in [
+                &b""[..],
+                b"SQLite format 3",
+                b"SQLite format 2\0 and more",
+                b"[]",
+            ] {
+                std::fs::write(&other, bytes).unwrap();
+                assert!(why(format, &other).contains("no SQLite database"));
+            }
+            // A head alone, and one whose tables are torn.
+            std::fs::write(&other, &std::fs::read(&path).unwrap()[..100]).unwrap();
+            assert!(!why(format, &other).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_log_of_writes_beside_it_is_said() {
+        let (folder, path) = made("CREATE TABLE t(a)");
+        for ending in ["-wal", "-journal"] {
+            let log = beside(&path, ending);
+            std::fs::write(&log, b"").unwrap();
+            assert!(why(ImportFormat::Llm, &path).contains("neither the tables"));
+            std::fs::write(&log, b"writes").unwrap();
+            let why = why(ImportFormat::Llm, &path);
+            assert!(
+                why.contains("lies beside it") && why.contains(ending),
+                "{why}"
+            );
+            std::fs::remove_file(&log).unwrap();
+        }
+        drop(folder);
+    }
+
+    #[test]
+    fn views_and_virtual_tables_are_no_tables() {
+        let (_folder, path) = made(
+            "CREATE TABLE plain(a, \"b c\"); CREATE VIEW seen AS SELECT 1 AS a;
+             CREATE VIRTUAL TABLE words USING fts5(a);",
+        );
+        let file = ForeignFile::open(&path).unwrap();
+        let database = ForeignDatabase::open(&file).unwrap();
+        assert!(database.has("plain", &["a", "b c"]) && !database.has("plain", &["c"]));
+        assert!(!database.has("seen", &["a"]) && !database.has("words", &["a"]));
+        assert_eq!(database.column_or_null("plain", "a"), "a");
+        assert_eq!(database.column_or_null("plain", "z"), "NULL");
+        let written = database.rows("CREATE TABLE more(a)", &[], |_| Ok(()));
+        assert!(matches!(written, Err(DatabaseFault::Torn(_))));
+    }
+
+    #[test]
+    fn values_of_other_kinds_cost_their_piece() {
+        let (_folder, path) = made(&format!(
+            "CREATE TABLE t(a, b); INSERT INTO t VALUES
+             ('text', 1.5), (7, 'x'), (x'ff', NULL), (CAST(x'ff' AS TEXT), 1), (zeroblob({}), 1)",
+            MAX_PIECE + 1
+        ));
+        let file = ForeignFile::open(&path).unwrap();
+        let database = ForeignDatabase::open(&file).unwrap();
+        let reason = |column: usize, row: i64| {
+            let sql = "SELECT a, b FROM t WHERE rowid = ?1";
+            let read = database.row(sql, &[QueryValue::Row(row)], |row| match column {
+                0 => row.text(0).map(drop),
+                _ => row.number(1).map(drop),
+            });
+            match of_piece(read).unwrap() {
+                Ok(_) => "read",
+                Err(fault) => fault.reason,
+            }
+        };
+        let texts = [1, 2, 3, 4, 5].map(|row| reason(0, row));
+        assert_eq!(texts, ["read", "shape", "shape", "not_text", "too_large"]);
+        let numbers = [1, 2, 3, 4].map(|row| reason(1, row));
+        assert_eq!(numbers, ["read", "shape", "read", "read"]);
+    }
+
+    #[test]
+    fn groups_are_in_the_order_in_which_they_are_seen_and_have_a_limit() {
+        let mut groups = RowGroups::default();
+        for (of, table, row) in [("b", 1, 5), ("a", 0, 9), ("b", 0, 7), ("b", 1, 2)] {
+            groups.add(of, table, row).unwrap();
+        }
+        let seen: Vec<Vec<i64>> = groups
+            .sorted()
+            .map(|rows| rows.iter().map(|row| row.2).collect())
+            .collect();
+        assert_eq!(seen, [vec![7, 2, 5], vec![9]]);
+        assert_eq!(groups.of("b").collect::<Vec<_>>(), [7, 2, 5]);
+        assert_eq!(groups.of("z").count(), 0);
+        groups.rows = vec![(0, 0, 0); MAX_ROWS];
+        assert!(matches!(groups.add("b", 0, 1), Err(DatabaseFault::Torn(_))));
+    }
+}

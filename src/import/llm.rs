@@ -186,7 +186,7 @@ impl LlmLog {
         Ok(())
     }
 
-    /// Which rows belong to which conversation.
+    /// Which rows belong to which conversation; without an index, which would order them by ids.
     fn groups(&mut self) -> Result<RowGroups, DatabaseFault> {
         let mut groups = RowGroups::default();
         let database = &self.database;
@@ -196,7 +196,7 @@ impl LlmLog {
             })
         };
         if self.has_old {
-            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses";
+            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses NOT INDEXED";
             let once = match self.has_new {
                 true => " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL)",
                 false => "",
@@ -204,8 +204,11 @@ impl LlmLog {
             add(RESPONSES, &format!("{sql}{once}"))?;
         }
         if self.has_new {
-            add(THREADS, "SELECT rowid, id FROM threads")?;
-            add(TURNS, "SELECT rowid, coalesce(thread_id, id) FROM turns")?;
+            add(THREADS, "SELECT rowid, id FROM threads NOT INDEXED")?;
+            add(
+                TURNS,
+                "SELECT rowid, coalesce(thread_id, id) FROM turns NOT INDEXED",
+            )?;
         }
         for (table, into) in [
             ("tool_calls", &mut self.tool_calls),
@@ -669,5 +672,235 @@ impl LlmName {
         self.title = self.title.take().or(row.text(1)?);
         self.times.extend(row.text(2)?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::database::tests::read_made;
+    use crate::import::tests::{conversations, refusals};
+    use crate::record::ledger::imported::ImportFormat::Llm;
+
+    /// The tables of `llm` 0.36 that are read, as its migrations make them.
+    const OLD: &str = "
+        CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);
+        CREATE TABLE responses (id TEXT PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, prompt_json TEXT,
+            options_json TEXT, response TEXT, response_json TEXT, conversation_id TEXT, duration_ms INTEGER,
+            datetime_utc TEXT, resolved_model TEXT, reasoning TEXT);
+        CREATE TABLE attachments (id TEXT PRIMARY KEY, type TEXT, path TEXT, url TEXT, content BLOB);
+        CREATE TABLE prompt_attachments (response_id TEXT, attachment_id TEXT, \"order\" INTEGER);
+        CREATE TABLE fragments (id INTEGER PRIMARY KEY, hash TEXT, content TEXT);
+        CREATE TABLE prompt_fragments (response_id TEXT, fragment_id INTEGER, \"order\" INTEGER);
+        CREATE TABLE system_fragments (response_id TEXT, fragment_id INTEGER, \"order\" INTEGER);
+        CREATE TABLE tool_calls (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, arguments TEXT);
+        CREATE TABLE tool_results (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, output TEXT);
+        CREATE TABLE _llm_migrations (name TEXT PRIMARY KEY, applied_at TEXT);
+        INSERT INTO _llm_migrations VALUES ('m022_response_reasoning', '');";
+    const NEW: &str = "
+        CREATE TABLE messages (hash TEXT PRIMARY KEY, parent_hash TEXT, role TEXT, provider_metadata TEXT);
+        CREATE TABLE parts (id INTEGER PRIMARY KEY, message_hash TEXT, position INTEGER, type TEXT,
+            tool_name TEXT, text TEXT, payload TEXT);
+        CREATE TABLE threads (id TEXT PRIMARY KEY, name TEXT, tip_message_hash TEXT, forked_from TEXT,
+            datetime_utc TEXT);
+        CREATE TABLE turns (id TEXT PRIMARY KEY, thread_id TEXT, parent_message_hash TEXT,
+            tip_message_hash TEXT, model TEXT, resolved_model TEXT, datetime_utc TEXT);";
+
+    fn read(more: &str) -> crate::import::tests::ReadPieces {
+        read_made(Llm, &format!("{OLD}{NEW}{more}"))
+    }
+
+    /// Id, parent and text of each message.
+    fn said(conversation: &SourceConversation) -> Vec<(&str, Option<&str>, &str)> {
+        let messages = conversation.messages.iter();
+        messages
+            .map(|m| (m.id.as_str(), m.parent.as_deref(), m.text.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn the_older_shape_is_read_with_fragments_tools_and_attachments() {
+        let read = read(
+            "INSERT INTO conversations VALUES ('c', 'Title', 'm');
+             INSERT INTO responses VALUES
+              ('r1', 'm', 'ask', 'sys', NULL, NULL, 'answer', NULL, 'c', 1, '2024-01-02T03:04:05.5', 'm-1', 'hm'),
+              ('r3', 'm', 'alone', NULL, NULL, NULL, 'reply', NULL, NULL, 1, 'yesterday', NULL, NULL),
+              ('r2', 'm', '', NULL, NULL, NULL, '', NULL, 'c', 1, '2024-01-02T03:04:07+00:00', NULL, NULL);
+             INSERT INTO fragments VALUES (1, 'h', 'first'), (2, 'i', 'second');
+             INSERT INTO prompt_fragments VALUES ('r1', 2, 1), ('r1', 1, 0);
+             INSERT INTO system_fragments VALUES ('r1', 1, 0);
+             INSERT INTO attachments VALUES ('a', 'image/png', '/x/y.png', NULL, x'00'), ('b', 'text/x', '/x/z.txt', NULL, NULL);
+             INSERT INTO prompt_attachments VALUES ('r1', 'a', 0), ('r1', 'b', 1), ('r1', 'gone', 2);
+             INSERT INTO tool_results VALUES (1, 'r2', 'search', 'found'), (2, 'r2', 'search', 'more');
+             INSERT INTO tool_calls VALUES (1, 'r1', 'search', '{}');",
+        );
+        assert_eq!(read.end.unwrap().version, "m022_response_reasoning");
+        let [c, alone] = &conversations(&read.pieces)[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        assert_eq!(
+            (c.source_id.as_str(), c.title.as_deref()),
+            ("c", Some("Title"))
+        );
+        assert_eq!(
+            (c.created_at, c.updated_at),
+            (Some(1_704_164_645), Some(1_704_164_647))
+        );
+        let expected = [
+            ("r1:system", None, "first\n\nsys"),
+            (
+                "r1:prompt",
+                Some("r1:system"),
+                "first\nsecond\nask\n[image]\n[file: z.txt]\n[file: without a name]",
+            ),
+            (
+                "r1",
+                Some("r1:prompt"),
+                "[reasoning]\nanswer\n[tool: search]",
+            ),
+            ("r2:tools", Some("r1"), "found\nmore"),
+        ];
+        assert_eq!(said(c), expected);
+        assert_eq!(c.skipped["empty"], 1);
+        assert_eq!(c.messages[2].model.as_deref(), Some("m-1"));
+        assert_eq!(c.messages[1].model, None);
+        assert_eq!(alone.source_id, "r3");
+        assert_eq!(alone.skipped["time"], 4);
+    }
+
+    #[test]
+    fn the_newer_shape_is_read_as_a_tree() {
+        let read = read(
+            "INSERT INTO threads VALUES ('t', 'Name', 'a2', NULL, '2024-01-02 03:04:00+00:00');
+             INSERT INTO turns VALUES ('1', 't', 'u1', 'a1', 'm', NULL, '2024-01-02T03:04:05'),
+              ('2', 't', 'u2', 'a2', 'm', 'm-2', '2024-01-02T03:05:05'), ('3', 't', 'u1', 'b1', 'n', NULL, NULL),
+              ('4', NULL, NULL, 'u1', 'm', NULL, NULL);
+             INSERT INTO messages VALUES ('s', NULL, 'system', NULL), ('u1', 's', 'user', NULL),
+              ('a1', 'u1', 'assistant', NULL), ('u2', 'a1', 'user', NULL), ('a2', 'u2', 'assistant', NULL),
+              ('b1', 'u1', 'assistant', NULL);
+             INSERT INTO fragments VALUES (5, 'h', 'FRAGMENT');
+             INSERT INTO attachments VALUES ('x', 'audio/wav', NULL, NULL, NULL);
+             INSERT INTO parts(message_hash, position, type, text, payload) VALUES
+              ('s', 0, 'text', 'sys', NULL), ('u1', 0, 'text', NULL, '{\"text_ref\":[{\"literal\":\"<\"},{\"fragment\":5},{\"literal\":\">\"}]}'),
+              ('a1', 1, 'tool_call', NULL, '{\"name\":\"search\",\"arguments\":{}}'), ('a1', 0, 'reasoning', 'hm', NULL),
+              ('u2', 0, 'tool_result', NULL, '{\"name\":\"search\",\"output\":\"found\",\"attachments\":[{\"id\":\"x\"}]}'),
+              ('u2', 1, 'attachment', NULL, '{\"attachment\":{\"id\":\"x\"}}'),
+              ('a2', 0, 'text', 'done', NULL), ('b1', 0, 'text', 'other', NULL);",
+        );
+        read.end.unwrap();
+        let [t, four] = &conversations(&read.pieces)[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        let expected = [
+            ("s", None, "sys"),
+            ("u1", Some("s"), "<FRAGMENT>"),
+            ("a1", Some("u1"), "[reasoning]\n[tool: search]"),
+            ("u2", Some("a1"), "found\n[audio]\n[audio]"),
+            ("a2", Some("u2"), "done"),
+            ("b1", Some("u1"), "other"),
+        ];
+        assert_eq!(said(t), expected);
+        assert_eq!(
+            (t.title.as_deref(), t.current.as_deref()),
+            (Some("Name"), Some("a2"))
+        );
+        let models: Vec<_> = t.messages.iter().map(|m| m.model.as_deref()).collect();
+        assert_eq!(
+            models,
+            [None, None, Some("m"), None, Some("m-2"), Some("n")]
+        );
+        let times: Vec<_> = t
+            .messages
+            .iter()
+            .map(|m| m.at.map(|at| at - 1_704_164_640))
+            .collect();
+        assert_eq!(times, [Some(5), Some(5), Some(5), Some(65), Some(65), None]);
+        assert_eq!((four.source_id.as_str(), four.messages.len()), ("4", 2));
+    }
+
+    #[test]
+    fn what_stands_in_both_shapes_is_taken_once() {
+        let read = read(
+            "INSERT INTO conversations VALUES ('c', 'Old name', 'm');
+             INSERT INTO threads VALUES ('c', 'New name', 'a2', NULL, '2024-01-02 03:04:00+00:00');
+             INSERT INTO turns VALUES ('r2', 'c', 'u2', 'a2', 'm', NULL, '2024-01-02T03:06:05');
+             INSERT INTO responses(id, model, prompt, response, conversation_id, datetime_utc) VALUES
+              ('r1', 'm', 'one', 'eins', 'c', '2024-01-02T03:04:05'), ('r2', 'm', 'two', 'zwei', 'c', NULL);
+             INSERT INTO messages VALUES ('u1', NULL, 'user', NULL), ('a1', 'u1', 'assistant', NULL),
+              ('u2', 'a1', 'user', NULL), ('a2', 'u2', 'assistant', NULL);
+             INSERT INTO parts(message_hash, position, type, text) VALUES ('u1', 0, 'text', 'one'),
+              ('a1', 0, 'text', 'eins'), ('u2', 0, 'text', 'two'), ('a2', 0, 'text', 'zwei');",
+        );
+        read.end.unwrap();
+        let [c] = &conversations(&read.pieces)[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        let texts: Vec<_> = c.messages.iter().map(|m| m.text.as_str()).collect();
+        assert_eq!(texts, ["one", "eins", "two", "zwei"]);
+        // The older row knows when its messages were, and by which model.
+        assert_eq!(c.messages[1].at, Some(1_704_164_645));
+        assert_eq!(c.messages[1].model.as_deref(), Some("m"));
+        assert_eq!(c.title.as_deref(), Some("New name"));
+    }
+
+    #[test]
+    fn broken_chains_cost_their_conversation() {
+        let read = read(
+            "INSERT INTO threads VALUES ('loop', NULL, 'x', NULL, NULL), ('gone', NULL, 'z', NULL, NULL),
+              ('role', NULL, 'r', NULL, NULL), ('part', NULL, 'p', NULL, NULL), ('lost', NULL, 'f', NULL, NULL),
+              ('good', NULL, 'g', NULL, NULL), ('none', NULL, NULL, NULL, NULL);
+             INSERT INTO messages VALUES ('x', 'y', 'user', NULL), ('y', 'x', 'user', NULL), ('z', 'q', 'user', NULL),
+              ('r', NULL, 'critic', NULL), ('p', NULL, 'user', NULL), ('f', NULL, 'user', NULL), ('g', NULL, 'user', NULL);
+             INSERT INTO parts(message_hash, position, type, text, payload) VALUES ('p', 0, 'text', NULL, '{'),
+              ('f', 0, 'text', NULL, '{\"text_ref\":[{\"fragment\":9}]}'), ('g', 0, 'text', 'good', NULL);
+             INSERT INTO responses(id, model, response) VALUES ('b', 'm', x'00');
+             CREATE TABLE logs (prompt TEXT, response TEXT); INSERT INTO logs VALUES ('a', 'b');",
+        );
+        read.end.unwrap();
+        let expected = [
+            ("too_old", "table logs"),
+            ("shape", "table responses, row 1"),
+            ("loop", "table threads, row 1"),
+            ("missing_parent", "table threads, row 2"),
+            ("shape", "table threads, row 3"),
+            ("not_json", "table threads, row 4"),
+            ("missing_fragment", "table threads, row 5"),
+        ];
+        assert_eq!(refusals(&read.pieces), expected);
+        let ids: Vec<_> = conversations(&read.pieces)
+            .iter()
+            .map(|c| c.source_id.as_str())
+            .collect();
+        assert_eq!(ids, ["good", "none"]);
+    }
+
+    #[test]
+    fn each_shape_is_read_without_the_other() {
+        let old = read_made(Llm, OLD);
+        old.end.unwrap();
+        let new = read_made(Llm, NEW);
+        assert_eq!(new.end.unwrap().version, "without migrations");
+        let later = read_made(Llm, "CREATE TABLE responses (id TEXT, model TEXT)");
+        assert!(later.end.unwrap_err().reason.contains("neither the tables"));
+    }
+
+    #[test]
+    fn a_conversation_has_a_limit() {
+        let read = read(&format!(
+            "INSERT INTO fragments VALUES (1, 'h', printf('%.*c', {}, 'x'));
+             INSERT INTO responses(id, model, prompt, response, conversation_id) VALUES
+              ('a', 'm', 'one', 'a', 'c'), ('b', 'm', 'two', 'a', 'c');
+             INSERT INTO prompt_fragments VALUES ('a', 1, 0), ('b', 1, 0);
+             INSERT INTO threads VALUES ('t', NULL, 'p', NULL, NULL);
+             INSERT INTO messages VALUES ('p', NULL, 'user', NULL);
+             INSERT INTO parts(message_hash, position, type, payload) VALUES
+              ('p', 0, 'text', '{{\"text_ref\":[{{\"fragment\":1}},{{\"fragment\":1}}]}}');",
+            MAX_CONVERSATION / 2 + 1
+        ));
+        let expected = [
+            ("too_large", "table responses, row 1"),
+            ("too_large", "table threads, row 1"),
+        ];
+        assert_eq!(refusals(&read.pieces), expected);
     }
 }

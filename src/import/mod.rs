@@ -252,19 +252,19 @@ pub(crate) mod tests {
 
     /// The conversations of pieces.
     pub(crate) fn conversations(pieces: &[SourcePiece]) -> Vec<&SourceConversation> {
-        let whole = |piece| match piece {
-            &SourcePiece::Conversation(ref conversation) => Some(conversation),
+        let all = pieces.iter().filter_map(|piece| match piece {
+            SourcePiece::Conversation(conversation) => Some(conversation),
             _ => None,
-        };
-        pieces.iter().filter_map(whole).collect()
+        });
+        all.collect()
     }
 
     /// Why and where pieces are refused.
     pub(crate) fn refusals(pieces: &[SourcePiece]) -> Vec<(&str, &str)> {
-        let refused = |piece| match piece {
-            &SourcePiece::Refused(ref refused) => Some((refused.reason, refused.place.as_str())),
+        let all = pieces.iter().filter_map(|piece| match piece {
+            SourcePiece::Refused(refused) => Some((refused.reason, refused.place.as_str())),
             _ => None,
-        };
-        pieces.iter().filter_map(refused).collect()
+        });
+        all.collect()
     }
 }

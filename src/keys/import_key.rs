@@ -100,20 +100,22 @@ mod tests {
 
     #[test]
     fn one_process_imports_at_a_time_and_the_key_stays() {
-        let folder = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("keys");
+        crate::keys::create_dir(&folder).unwrap();
         let parts = || [&b"ab"[..], b"c"].into_iter();
         let other = || [&b"a"[..], b"bc"].into_iter();
-        let first = ImportKey::take(folder.path()).unwrap().unwrap();
+        let first = ImportKey::take(&folder).unwrap().unwrap();
         let tag = first.tag(parts());
         assert_ne!(tag, first.tag(other()));
-        assert!(ImportKey::take(folder.path()).unwrap().is_none());
-        assert_eq!(ImportKey::peek(folder.path()).unwrap().tag(parts()), tag);
+        assert!(ImportKey::take(&folder).unwrap().is_none());
+        assert_eq!(ImportKey::peek(&folder).unwrap().tag(parts()), tag);
         drop(first);
-        let again = ImportKey::take(folder.path()).unwrap().unwrap();
+        let again = ImportKey::take(&folder).unwrap().unwrap();
         assert_eq!(again.tag(parts()), tag);
         drop(again);
-        std::fs::write(folder.path().join(IMPORT_KEY), b"short").unwrap();
-        let made = ImportKey::take(folder.path()).unwrap().unwrap();
+        std::fs::write(folder.join(IMPORT_KEY), b"short").unwrap();
+        let made = ImportKey::take(&folder).unwrap().unwrap();
         assert_ne!(made.tag(parts()), tag);
     }
 }

@@ -509,7 +509,8 @@ fn names_a_database(source: &str) -> bool {
         .any(|name| module.contains(name))
 }
 
-/// Queries are written against the driver; which database a home has is said where it is opened.
+/// Queries are written against the driver; which database a home has is said where it is opened. Those
+/// of other programs are what they are, and are read in one place.
 #[test]
 fn one_file_says_which_database_it_is() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -517,6 +518,7 @@ fn one_file_says_which_database_it_is() {
     let files = files.iter().map(|path| path.strip_prefix(&root).unwrap());
     let mut naming: Vec<&Path> = files
         .filter(|file| !file.starts_with("store/sqlite"))
+        .filter(|file| *file != Path::new("import/database.rs"))
         .filter(|file| names_a_database(&fs::read_to_string(root.join(file)).unwrap()))
         .collect();
     naming.sort_unstable();

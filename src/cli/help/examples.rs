@@ -1083,7 +1083,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "import llm",
         &[(
             "gently import llm logs.db",
-            "what was asked by the program llm; `llm logs path` says where it lies",
+            "what was asked by the program llm",
         )],
     ),
     (
