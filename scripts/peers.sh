@@ -6,9 +6,11 @@
 #   scripts/peers.sh gateway   the DBL gateway, whose digests ours are held against, with what it needs: 60 MB
 #   scripts/peers.sh witness   a witness of transparency logs and its library (aics-witness, aics-tlog): 15 MB
 #   scripts/peers.sh node      a prebuilt Bitcoin node (Bitcoin SV's, whose RPC and headers are Core's): 60 MB on disk
+#   scripts/peers.sh sources   programs whose records are imported: llm, and the adaptive utility agent without what it
+#                              needs to run: 50 MB
 #   scripts/peers.sh ots       the stock OpenTimestamps client, and otskit, an independent one: 20 MB
 #
-# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway, witness, ots) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
+# Prints one line, the directory for PYTHONPATH (llama, ollama, gateway, witness, sources, ots) or of the programs (node). Running it again, or twice at once, does no harm: it works under a
 # lock, in a directory of its own, renamed when whole. Nothing outside that directory is touched.
 # Exit: 0 there; 75 can't be had here (no python3, no pip, no registry), with the reason; 1 something else; 2 usage.
 set -eu
@@ -18,6 +20,8 @@ SMOLLM=0.1.2
 OLLAMA=0.6.0
 GATEWAY=1.0.1
 NODE=0.0.27
+LLM=0.36
+AUA=1.2.0
 OTS=0.7.2
 OTSKIT=0.1.0
 WITNESS=0.1.0
@@ -101,6 +105,25 @@ ots() {
     echo "$done"
 }
 
+# llm with its dependencies as pip chooses them for this Python; of the agent only the modules that write its records.
+sources() {
+    python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    done=$peers/sources-$LLM-$AUA-$python
+    if [ ! -d "$done" ]; then
+        rm -rf "$peers"/new.*
+        new=$(mktemp -d "$peers/new.XXXXXX")
+        trap 'rm -rf "$new"' EXIT
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: \
+            --target "$new/site" "llm==$LLM" >&2 ||
+            unavailable "llm==$LLM can't be fetched: is there a package registry?"
+        pip --disable-pip-version-check --retries 1 --timeout 20 install --quiet --only-binary :all: --no-deps \
+            --target "$new/site" "adaptive-utility-agent==$AUA" >&2 ||
+            unavailable "adaptive-utility-agent==$AUA can't be fetched: is there a package registry?"
+        mv "$new/site" "$done"
+    fi
+    echo "$done"
+}
+
 # The gateway and its dependencies as pip chooses them for this Python; the gateway itself by its exact version.
 gateway() {
     python=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
@@ -152,9 +175,9 @@ witness() {
 }
 
 case ${1-} in
-llama | ollama | gateway | node | witness | ots) ;;
+llama | ollama | gateway | node | witness | sources | ots) ;;
 *)
-    echo "usage: scripts/peers.sh llama|ollama|gateway|node|witness|ots" >&2
+    echo "usage: scripts/peers.sh llama|ollama|gateway|node|witness|sources|ots" >&2
     exit 2
     ;;
 esac

@@ -2,7 +2,7 @@
 //!
 //! The floors, in order; a module imports only from floors below it (`docs/architecture.md`): 0
 //! [`record`], [`os`], [`net`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`],
-//! [`log`], [`ledger`], [`store`], [`config`] · 3 [`recorder`], [`verify`] · 4 [`models`], [`audit`] ·
+//! [`log`], [`ledger`], [`store`], [`config`], [`import`] · 3 [`recorder`], [`verify`] · 4 [`models`], [`audit`] ·
 //! 5 [`home`], [`session`], [`ask`], [`backup`], [`stamp`], [`witness`] · 6 [`app`] · 7 [`view`] ·
 //! 8 [`cli`].
 
@@ -15,6 +15,7 @@ pub mod govern;
 
 pub mod anchor;
 pub mod config;
+pub mod import;
 pub mod keys;
 pub mod ledger;
 pub mod log;

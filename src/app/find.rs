@@ -205,6 +205,14 @@ pub enum IdKind {
     Council,
     /// A conversation, summed up.
     Handoff,
+    /// That a file was imported.
+    Import,
+    /// A conversation that came from a file.
+    Imported,
+    /// A promotion of another program's specialist.
+    ImportedPromotion,
+    /// Another program's audit log, as it was received.
+    ImportedAudit,
 }
 
 /// What there is to say of a kind of ids.
@@ -233,7 +241,7 @@ const fn id_kind(
 }
 
 /// All kinds of ids.
-const ID_KINDS: [IdKindRow; 21] = {
+const ID_KINDS: [IdKindRow; 25] = {
     use IdKind::*;
     const SHOW: &str = "gently show";
     [
@@ -312,6 +320,30 @@ const ID_KINDS: [IdKindRow; 21] = {
             "handoff",
             "a conversation, summed up",
             "gently handoff show",
+        ),
+        id_kind(
+            Import,
+            "import",
+            "the record of an import",
+            "gently import show",
+        ),
+        id_kind(
+            Imported,
+            "imported",
+            "an imported conversation",
+            "gently conversation show",
+        ),
+        id_kind(
+            ImportedPromotion,
+            "imported_promotion",
+            "a promotion that came from a file, and binds nothing",
+            SHOW,
+        ),
+        id_kind(
+            ImportedAudit,
+            "audit",
+            "another program's audit log, not verified",
+            SHOW,
         ),
     ]
 };

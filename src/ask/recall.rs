@@ -12,6 +12,7 @@ use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::prompt::IMPORTED;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, OpenDrift, ReadStore, StoreError, TurnRow};
 
@@ -29,6 +30,9 @@ const MOST_RIVALS: u32 = 8;
 const MOST_PROPOSED: u32 = 8;
 /// So many open drift events are looked at.
 const MOST_DRIFT: u32 = 24;
+
+/// So many characters of an imported message are shown at most.
+const PASSAGE: usize = 2000;
 
 /// One declared reference to earlier turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,13 +129,63 @@ pub fn recall(
             history.extend(turns.candidate((&turn, &exchange), relevance, "deep")?);
         }
     }
+    let imported = match deep {
+        true => passages(
+            (store, &texts),
+            &question,
+            most(rings.ring2.items),
+            &mut kept,
+        )?,
+        false => Vec::new(),
+    };
     Ok(RecallResult {
         found,
         rivals,
         declared,
         kept,
         deep: history,
+        imported,
     })
+}
+
+/// Passages of imported conversations that fit the words, best first: one of each conversation.
+fn passages(
+    (store, texts): (&ReadStore, &StoredTexts<'_>),
+    words: &[String],
+    most: u32,
+    kept: &mut Vec<(String, String)>,
+) -> Result<Vec<Candidate>, StoreError> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (message, at, relevance) in store.imported_like(words, most)? {
+        if found.iter().any(|known| known.id == message.id) {
+            continue;
+        }
+        let Some(artifact) = store.artifact_of_line(message.line)? else {
+            continue;
+        };
+        if !texts.holds_artifact(&artifact)? {
+            kept.push((message.id, CHANGED.to_owned()));
+            continue;
+        }
+        let at = at.or(store.time_of_line(message.line)?);
+        let said: String = message.text.chars().take(PASSAGE).collect();
+        found.push(Candidate {
+            id: message.id,
+            class: CandidateClass::Imported,
+            text: format!("{}: {said}", message.role.name()),
+            subject: None,
+            source: Some(format!("{IMPORTED}:{}", message.format.name())),
+            observed_at: at.unwrap_or(Seconds::ZERO),
+            confidence: Confidence::Low,
+            counts: true,
+            phase: None,
+            tier: 1,
+            hash: artifact.commitment,
+            relevance,
+            here: false,
+        });
+    }
+    Ok(found)
 }
 
 fn most(cap: u64) -> u32 {

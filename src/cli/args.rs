@@ -17,6 +17,7 @@ use super::ask::sight_args::SightArgs;
 use super::help::HelpArgs;
 use super::help::completions::CompletionArgs;
 use super::help::man::ManArgs;
+use super::keep::import::ImportCommand;
 use super::look::assertion::AssertionCommand;
 use super::look::conversation::ConversationCommand;
 use super::look::council::CouncilCommand;
@@ -202,6 +203,9 @@ pub enum Command {
     Sync,
     /// Destroy texts and their salts for ever; the commitments stay
     Erase(EraseArgs),
+    /// Bring conversations of other programs along, from a file
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// What somebody asked to have done; gently does none of it
     #[command(subcommand)]
     Action(ActionCommand),

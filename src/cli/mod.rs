@@ -28,7 +28,7 @@ use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 use ask::chat;
 use flags::error_words;
 use help::{completions, man};
-use keep::{backup, disk_sync, doctor, erase, rebuild};
+use keep::{backup, disk_sync, doctor, erase, import, rebuild};
 use look::{
     action, assertion, conversation, council, drift, log, search, session, show, sight, stats,
     thread,
@@ -177,6 +177,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Drift(command) => drift::run(command, json).await,
         Command::Sync => disk_sync::run(json),
         Command::Erase(args) => erase::run(&args, json).await,
+        Command::Import(command) => import::run(command, json).await,
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
@@ -215,6 +216,7 @@ fn writes(command: &Command) -> bool {
             _ => true,
         },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
+        Command::Import(command) => command.writes(),
         Command::Witness(command) => command.writes(),
         Command::Project(command) => command.writes(),
         _ => false,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{HIGH, MEDIUM};
-use crate::record::ledger::prompt::{CORRECTION, PriorTurn};
+use crate::record::ledger::prompt::{CORRECTION, IMPORTED, PriorTurn};
 use crate::record::time::Seconds;
 
 /// What a candidate is.
@@ -23,6 +23,8 @@ pub enum CandidateClass {
     Drift,
     /// What is right in the place of what was said.
     Correction,
+    /// A passage of an imported conversation: nobody vouches for it.
+    Imported,
 }
 
 impl CandidateClass {
@@ -35,6 +37,7 @@ impl CandidateClass {
             CandidateClass::Intent => "intent",
             CandidateClass::Drift => "driftwatch",
             CandidateClass::Correction => CORRECTION,
+            CandidateClass::Imported => IMPORTED,
         }
     }
 }
@@ -158,4 +161,6 @@ pub struct RecallResult {
     pub kept: Vec<(String, String)>,
     /// Turns of deep history, best first; only when the client asked for it.
     pub deep: Vec<TurnCandidate>,
+    /// Passages of imported conversations, best first; only when the client asked for deep history.
+    pub imported: Vec<Candidate>,
 }

@@ -153,6 +153,8 @@ pub fn authority(class: CandidateClass, confidence: Confidence) -> u64 {
             Confidence::Low | Confidence::Faded,
         ) => 40,
         (CandidateClass::Note, _) => 30,
+        // Nobody stands behind it.
+        (CandidateClass::Imported, _) => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
-use crate::record::ledger::prompt::PriorTurn;
+use crate::record::ledger::prompt::{DEEP, PriorTurn};
 use crate::record::time::Seconds;
 
 use super::candidate::{Candidate, CandidateClass, RecallResult};
@@ -23,6 +23,9 @@ use super::words::words;
 
 /// Why something of ring 2 is there.
 pub const FOR_A_CONFLICT: &str = "ring2.conflict";
+
+/// The risk flag of what came from a file.
+pub const UNVERIFIED: &str = "unverified";
 
 /// What was chosen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,13 +152,24 @@ pub fn select(
     chosen
         .open_items
         .extend(shown.into_iter().map(Dispute::open_item));
-    turns::choose(
-        (&question, &Topics::of(kernel.policy())),
-        recalled,
-        now,
-        deep,
-        &mut chosen,
-    );
+    let topics = Topics::of(kernel.policy());
+    turns::choose((&question, &topics), recalled, now, &mut deep, &mut chosen);
+    let imported = chosen.passing(kernel, &recalled.imported);
+    for candidate in imported {
+        let one = Eligible {
+            candidate,
+            parts: scored(candidate),
+        };
+        // Policy does not see what others said: what is about one of its topics is kept out.
+        let kept = match topics.forbid(&candidate.text) {
+            true => Some(ExclusionReason::Forbidden),
+            false => deep.take(printed(candidate)).err(),
+        };
+        match kept {
+            None => chosen.put(&one, DEEP, &disputes, now),
+            Some(kept) => chosen.exclude(&candidate.id, kept),
+        }
+    }
     chosen
 }
 
@@ -174,7 +188,8 @@ fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
         CandidateClass::Fact
         | CandidateClass::Note
         | CandidateClass::Decision
-        | CandidateClass::Correction => 1,
+        | CandidateClass::Correction
+        | CandidateClass::Imported => 1,
         CandidateClass::Drift => 2,
     };
     (group, Reverse((one.parts.total(), *observed_at, id)))
@@ -271,7 +286,8 @@ impl Selection {
             CandidateClass::Fact
             | CandidateClass::Note
             | CandidateClass::Decision
-            | CandidateClass::Correction => self.facts.push(fact(candidate)),
+            | CandidateClass::Correction
+            | CandidateClass::Imported => self.facts.push(fact(candidate)),
         }
         self.refs.push(ArtifactRef {
             artifact_type: candidate.class.artifact_type().to_owned(),
@@ -280,7 +296,10 @@ impl Selection {
             included_reason: one.parts.code(why),
             observed_at: Some(candidate.observed_at),
             freshness_s: Some(now.since(candidate.observed_at)),
-            risk_flags: conflict::flags(disputes, &candidate.id),
+            risk_flags: match candidate.class {
+                CandidateClass::Imported => vec![UNVERIFIED.to_owned()],
+                _ => conflict::flags(disputes, &candidate.id),
+            },
         });
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn choose(
     (question, topics): (&[String], &Topics),
     recalled: &RecallResult,
     now: Seconds,
-    mut deep: Room,
+    deep: &mut Room,
     chosen: &mut Selection,
 ) {
     for turn in &recalled.declared {
@@ -67,13 +67,7 @@ pub(super) fn choose(
         )
     });
     for (turn, parts) in history {
-        offer(
-            (turn, topics),
-            &mut deep,
-            parts.code(DEEP),
-            &mut put,
-            chosen,
-        );
+        offer((turn, topics), deep, parts.code(DEEP), &mut put, chosen);
     }
     put.sort_by_key(|one| one.turn.line);
     for TurnPlacement { turn, reason } in put {
@@ -129,9 +123,10 @@ fn exclude(turn: &TurnCandidate, kept: ExclusionReason, chosen: &mut Selection) 
 /// `refs` are `artifact_id` and `included_reason` of what was put, as they stand on record. None
 /// without ring 2.
 pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
-    let (mut history, mut conflicts) = (Vec::new(), Vec::new());
+    let (mut history, mut conflicts, mut imported) = (Vec::new(), Vec::new(), Vec::new());
     for (id, reason) in refs {
         match ScoreParts::read(reason) {
+            Some((why, _)) if why == DEEP && id.contains(':') => imported.push(short_name(id)),
             Some((why, _)) if why == DEEP => history.push(id),
             Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(short_name(id)),
             _ => {}
@@ -145,6 +140,18 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
             "{} earlier {turns} ({}), as deep history was asked for",
             history.len(),
             first.join(", ")
+        ));
+    }
+    if !imported.is_empty() {
+        let passages = if imported.len() == 1 {
+            "passage"
+        } else {
+            "passages"
+        };
+        said.push(format!(
+            "{} imported {passages} ({}), not verified",
+            imported.len(),
+            imported.join(", ")
         ));
     }
     if !conflicts.is_empty() {
@@ -178,6 +185,10 @@ mod tests {
                     (turn, "declared.last:6"),
                 ],
                 None,
+            ),
+            (
+                vec![("imported:000003", deep.as_str())],
+                Some("added from deep history: 1 imported passage (imported-3), not verified"),
             ),
             (
                 vec![(turn, deep.as_str())],

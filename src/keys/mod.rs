@@ -5,6 +5,7 @@
 //!   auth.key               0600   64 hexadecimal digits and a newline; or the same inside age (a passphrase)
 //!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
 //!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
+//!   import.key             0600   32 bytes, from the first import on
 //!   allowed_signers        0644   one line a key, as in the ledger (format, section 6)
 //! ```
 //!
@@ -18,6 +19,7 @@ pub mod agent;
 pub mod allowed_signers;
 mod auth;
 mod error;
+mod import_key;
 pub mod rotation;
 pub mod sealed;
 mod signer;
@@ -26,6 +28,7 @@ mod vault;
 
 pub use auth::{Ask, AuthKey};
 pub use error::KeyError;
+pub use import_key::{IMPORT_KEY, ImportKey};
 pub use sealed::WorkFactor;
 pub use signer::{Signer, read_public_key};
 pub use signing::SigningKey;

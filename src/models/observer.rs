@@ -5,7 +5,9 @@
 
 mod values;
 
-use crate::record::ledger::bundle::{Bundle, Measurement, Moment, NoSight, OpenItem, SightEntry};
+use crate::record::ledger::bundle::{
+    Bundle, Fact, Measurement, Moment, NoSight, OpenItem, SightEntry,
+};
 use crate::record::ledger::short_name::{short_name, short_names};
 
 /// The model's id.
@@ -173,13 +175,19 @@ fn heading(tool: &str, observed_at: Moment, age: u64) -> String {
 
 fn records(bundle: &Bundle) -> Vec<String> {
     let mut lines = Vec::new();
-    if !bundle.facts.is_empty() {
-        lines.push("Facts on record:".to_owned());
-        let fact = |f: &crate::record::ledger::bundle::Fact| {
-            let id = short_name(&f.id);
-            format!("  {} [{id}, {} confidence]", f.claim, f.confidence)
-        };
-        lines.extend(bundle.facts.iter().map(fact));
+    let fact = |f: &Fact| {
+        let id = short_name(&f.id);
+        format!("  {} [{id}, {} confidence]", f.claim, f.confidence)
+    };
+    let (imported, own): (Vec<&Fact>, Vec<&Fact>) =
+        bundle.facts.iter().partition(|fact| fact.is_imported());
+    let headed = [
+        ("Facts on record:", own),
+        ("Imported, not verified:", imported),
+    ];
+    for (heading, facts) in headed.into_iter().filter(|(_, facts)| !facts.is_empty()) {
+        lines.push(heading.to_owned());
+        lines.extend(facts.into_iter().map(fact));
         lines.push(String::new());
     }
     if !bundle.open_items.is_empty() {

@@ -56,6 +56,7 @@ pub use entries::auth::{AuthKeyChange, AuthKeyFault, is_last, revocable, revoked
 pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
 pub use entries::erase::{Erasure, ErasureReach, ErasureResult, tombstone_of};
 pub use entries::genesis::{FirstRecords, create};
+pub use entries::imported::{ImportBatch, NewImportedConversation, SourceTag};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, refuse_session, resumable};
 pub use entries::settings::SettingsInForce;

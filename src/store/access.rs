@@ -75,12 +75,14 @@ impl Store {
         let write = &mut self.write;
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let before = write.last_turn()?;
+            let imported = write.last_imported()?;
             work(write)?;
             // All at once: the index writes itself out at every mark that is set after a change of
             // it, and a batch sets one for each record.
             let since = (before + 1, u64::MAX);
             write.driver.index_texts(SearchIndex::Turns, since)?;
             write.add_up_checks()?;
+            write.index_imported_since(imported)?;
             write.driver.commit()
         }));
         if !matches!(worked, Ok(Ok(()))) {

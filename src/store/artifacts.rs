@@ -17,6 +17,8 @@ use super::{ArtifactRow, StoreError};
 pub enum ArtifactFilter<'a> {
     /// Every artifact on record.
     All,
+    /// All but those of a kind.
+    But(&'a str),
     /// Those of a kind.
     Kind(&'a str),
     /// Those of an id: what made something, and what became of it.
@@ -50,6 +52,7 @@ impl ReadStore {
     pub fn artifacts(&self, which: ArtifactFilter<'_>) -> Result<Vec<ArtifactRow>, StoreError> {
         match which {
             ArtifactFilter::All => self.rows("ORDER BY line", values![]),
+            ArtifactFilter::But(kind) => self.rows("WHERE kind <> ?1 ORDER BY line", values![kind]),
             ArtifactFilter::Kind(kind) => self.rows("WHERE kind = ?1 ORDER BY line", values![kind]),
             ArtifactFilter::Id(id) => self.rows("WHERE id = ?1 ORDER BY line", values![id]),
             ArtifactFilter::ActionsOf(exchange) => self.rows(
@@ -194,6 +197,7 @@ impl WriteStore {
         self.follow_rating(artifact)?;
         self.follow_council(artifact)?;
         self.follow_handoff(artifact)?;
+        self.follow_imported(artifact)?;
         self.follow_settings(artifact)?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());
@@ -240,6 +244,11 @@ impl WriteStore {
     pub fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
         let what = "erase an artifact";
         self.driver.forget_text(SearchIndex::Items, line)?;
+        self.forget_imported_words(line)?;
+        let document = self.artifact_of_line(line)?.and_then(|row| row.document);
+        let content = item::content(document.as_deref());
+        let replaced =
+            content.and_then(|content| content.get("replaces")?.as_str().map(str::to_owned));
         for sql in [
             "UPDATE continuity_item SET state = 'erased', state_line = line, subject = NULL, source = NULL,
                observed_at = NULL, confidence = NULL, confidence_milli = NULL, decay = NULL, domain = NULL, phase = NULL,
@@ -255,6 +264,7 @@ impl WriteStore {
             self.follow_erased_rating(line)?;
             self.follow_erased_council(line)?;
             self.follow_erased_handoff(line)?;
+            self.follow_erased_imported(&erased, replaced)?;
         }
         self.must_scrub()
     }

@@ -9,9 +9,10 @@
 //! | `council_answer`, `council_review` | artifacts |
 //! | `handoff` | artifacts |
 //! | `check_part`, `check_total` | checks of exchanges, added up |
+//! | `imported_conversation`, `imported_message` | artifacts |
 //! | `tombstone_id` | what tombstones name |
 //! | `setting_state` | its tags, and the newest artifact that names settings |
-//! | `continuity_fts`, `turn_fts` | the texts that the views beside them show |
+//! | `continuity_fts`, `turn_fts`, `imported_fts` | the texts that the views beside them show |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +23,16 @@ use crate::record::ledger::conversation::{ConversationRow, ConversationRows, Pro
 use crate::record::ledger::council::{CouncilAnswer, CouncilReview, Councils};
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::handoff::{Handoff, Handoffs};
+use crate::record::ledger::imported::{
+    IMPORTED_CONVERSATION, ImportedConversation, ImportedConversations, imported_of,
+};
 use crate::record::ledger::item::{self, Item, ItemState, Items};
 use crate::record::ledger::settings::{CONFIG_RELOAD, SettingTags, named_digest};
 use crate::record::ledger::specialist::{Rating, Ratings};
 
 use super::access::{ReadStore, Store, WriteStore};
 use super::driver::SearchIndex;
+use super::imported::has_messages_of;
 use super::table::{Bind, Row, values};
 use super::{ArtifactFilter, SettingStateRow, StoreError};
 
@@ -51,6 +56,8 @@ pub struct DerivedFaults {
     pub handoffs: u64,
     /// Parts of the log whose checks are added up to something else.
     pub checks: u64,
+    /// The same of imported conversations, and of those with messages that are others.
+    pub imported: u64,
     /// Names of what is erased that tombstones give and that are missing, and the other way round.
     pub erased: u64,
     /// 1 where what is noted of settings is not what the record says of them.
@@ -75,6 +82,7 @@ impl DerivedFaults {
             + self.councils
             + self.handoffs
             + self.checks
+            + self.imported
             + self.erased
             + self.settings
     }
@@ -131,6 +139,9 @@ struct DerivedRows {
     answers: DerivedTable<Uuid, CouncilAnswer>,
     reviews: DerivedTable<String, CouncilReview>,
     handoffs: DerivedTable<u64, Handoff>,
+    imported: DerivedTable<u64, ImportedConversation>,
+    /// Lines of imported conversations whose rows of messages are not what they give.
+    unlike_messages: BTreeSet<u64>,
     /// What tombstones name, each with the line of the tombstone.
     erased: BTreeSet<(String, u64)>,
     noted_erased: BTreeSet<(String, u64)>,
@@ -186,7 +197,9 @@ impl DerivedRows {
         let (mut erased, mut ratings) = (BTreeSet::new(), Ratings::default());
         let mut councils = Councils::default();
         let mut handoffs = Handoffs::default();
-        let artifacts = store.artifacts(ArtifactFilter::All)?;
+        let mut imported = ImportedConversations::default();
+        let mut unlike_messages = BTreeSet::from_iter(store.stray_imported_lines()?);
+        let artifacts = store.artifacts(ArtifactFilter::But(IMPORTED_CONVERSATION))?;
         let mut gone = ErasedOnRecord::default();
         for artifact in &artifacts {
             gone.take(artifact.line, &artifact.kind, artifact.document.as_deref());
@@ -207,6 +220,18 @@ impl DerivedRows {
                 .and_then(|content| content["ids"].as_array());
             let ids = ids.into_iter().flatten().filter_map(|id| id.as_str());
             erased.extend(ids.map(|id| (id.to_owned(), line)));
+        }
+        // One after the other: each may have megabytes.
+        let mut before = 0;
+        while let Some(row) = store.next_artifact(IMPORTED_CONVERSATION, before)? {
+            before = row.line;
+            let document = row.document.as_deref();
+            let document = document.filter(|_| !gone.has(&row.id, row.line));
+            if let Some(messages) = imported.take(row.line, &row.kind, &row.id, document)
+                && !has_messages_of(store, row.line, &messages)?
+            {
+                unlike_messages.insert(row.line);
+            }
         }
         store.each_thread_turn(&mut |turn| {
             said.ask(turn.thread, turn.line, turn.is_message(&councils));
@@ -253,6 +278,11 @@ impl DerivedRows {
                 given: handoffs.into_map(),
                 found: readable(store.handoffs_by_line())?,
             },
+            imported: DerivedTable {
+                given: imported.into_map(),
+                found: readable(store.imported_by_line())?,
+            },
+            unlike_messages,
             erased,
             noted_erased,
             settings: store.noted_settings()?,
@@ -302,6 +332,15 @@ impl ReadStore {
         Ok(rows)
     }
 
+    fn imported_by_line(&self) -> Result<BTreeMap<u64, ImportedConversation>, StoreError> {
+        let mut rows = BTreeMap::new();
+        self.each_imported(&mut |row| {
+            rows.insert(row.line, row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     fn noted_settings(&self) -> Result<NotedSettings, StoreError> {
         let newest = self.newest_artifact(CONFIG_RELOAD)?;
         let state = readable(self.setting_state())?;
@@ -332,6 +371,7 @@ impl ReadStore {
             councils: rows.answers.faults() + rows.reviews.faults(),
             handoffs: rows.handoffs.faults(),
             checks: number(self.wrong_check_parts()?.len()),
+            imported: rows.imported.faults() + number(rows.unlike_messages.len()),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -350,6 +390,7 @@ impl WriteStore {
         rows.ratings.mend(self, "line")?;
         rows.handoffs.mend(self, "line")?;
         self.mend_check_totals()?;
+        self.derive_imported(&rows)?;
         for (id, line) in rows.noted_erased.difference(&rows.erased) {
             let sql = "DELETE FROM tombstone_id WHERE id = ?1 AND line = ?2";
             self.change(AGAIN, sql, values![id.as_str(), *line])?;
@@ -362,6 +403,33 @@ impl WriteStore {
             true => Ok(()),
             false => self.derive_settings(&rows.settings),
         }
+    }
+
+    /// Makes imported conversations and their messages again; a message refers to its conversation.
+    fn derive_imported(&mut self, rows: &DerivedRows) -> Result<(), StoreError> {
+        let (given, found) = (&rows.imported.given, &rows.imported.found);
+        let mut again = rows.unlike_messages.clone();
+        let of_other_row = |line: &&u64| {
+            let found = found.as_ref().and_then(|found| found.get(line));
+            found != given.get(line)
+        };
+        let lines = given.keys().chain(found.iter().flat_map(BTreeMap::keys));
+        again.extend(lines.filter(of_other_row));
+        for line in &again {
+            self.mend_imported_messages(*line, &[])?;
+        }
+        rows.imported.mend(self, "line")?;
+        for line in again {
+            let Some(row) = self.artifact_of_line(line)? else {
+                continue;
+            };
+            let is_here = given.get(&line).is_some_and(|row| row.digest.is_some());
+            let document = row.document.as_deref().filter(|_| is_here);
+            if let Some(given) = imported_of(line, &row.kind, &row.id, document) {
+                self.mend_imported_messages(line, &given.messages)?;
+            }
+        }
+        Ok(())
     }
 
     /// Has what is noted of settings say what the record says. Tags that somebody changed are other

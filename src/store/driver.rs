@@ -69,11 +69,17 @@ pub enum SearchIndex {
     Items,
     /// Turns, by their number.
     Turns,
+    /// Messages of imported conversations that no later import took the place of, by their number.
+    Imported,
 }
 
 impl SearchIndex {
-    /// Both.
-    pub const ALL: [SearchIndex; 2] = [SearchIndex::Items, SearchIndex::Turns];
+    /// All of them.
+    pub const ALL: [SearchIndex; 3] = [
+        SearchIndex::Items,
+        SearchIndex::Turns,
+        SearchIndex::Imported,
+    ];
 }
 
 /// Which texts are looked for.

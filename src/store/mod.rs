@@ -27,6 +27,7 @@ mod exchange_rows;
 mod exchanges;
 mod handoffs;
 mod head_check;
+mod imported;
 mod ledger;
 mod open;
 mod orphans;
@@ -54,6 +55,7 @@ pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
+pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use reports::{CheckCount, CheckGroup, CountedRun};
@@ -245,6 +247,7 @@ mod tests {
         ("context_ref", &["line"]),
         ("home_file", &["noted_at"]),
         ("placeholder", &["session_id"]),
+        ("imported_conversation", &["source_tag"]),
     ];
 
     fn declared<R: Row>(connection: &rusqlite::Connection) {
@@ -292,6 +295,8 @@ mod tests {
             declared::<crate::record::ledger::council::CouncilAnswer>,
             declared::<crate::record::ledger::council::CouncilReview>,
             declared::<crate::record::ledger::handoff::Handoff>,
+            declared::<crate::record::ledger::imported::ImportedConversation>,
+            declared::<crate::record::ledger::imported::ImportedMessage>,
             declared::<AuthKeyRow>,
             declared::<KernelRow>,
             declared::<ConfigRow>,

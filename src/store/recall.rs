@@ -9,12 +9,14 @@
 use uuid::Uuid;
 
 use crate::record::ledger::item::Item;
+use crate::record::time::Seconds;
 
 use super::access::ReadStore;
 use super::artifacts::ITEM_TEXT;
 use super::councils::IS_MESSAGE;
 use super::driver::{SearchIndex, SearchQuery};
 use super::exchanges::OPEN_DRIFT;
+use super::imported::{ImportedMatch, MATCH};
 use super::table::{Bind, Row, row, values};
 use super::{DriftRow, StoreError, TurnRow};
 
@@ -151,6 +153,27 @@ impl ReadStore {
         );
         let found = self.search((SearchIndex::Turns, words), &query, &[most])?;
         let ranked = |(turn, bm25): (TurnRow, f64)| (turn, relevance(bm25));
+        Ok(found.into_iter().map(ranked).collect())
+    }
+
+    /// Up to `most` messages of imported conversations that fit the words, best first, each with the time
+    /// that its source gives it.
+    pub fn imported_like(
+        &self,
+        words: &[String],
+        most: u32,
+    ) -> Result<Vec<(ImportedMatch, Option<Seconds>, u64)>, StoreError> {
+        let query = format!(
+            ", best (n, score) AS MATERIALIZED (SELECT n, score FROM hit ORDER BY score, n DESC LIMIT ?2)
+             SELECT {MATCH}, m.at, best.score
+               FROM best CROSS JOIN imported_message m ON m.n = best.n
+              CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
+              CROSS JOIN artifact a ON a.line = m.line AND a.document IS NOT NULL
+              ORDER BY best.score, best.n DESC"
+        );
+        let found = self.search((SearchIndex::Imported, words), &query, &[most])?;
+        let ranked =
+            |(found, at, bm25): (ImportedMatch, Option<Seconds>, f64)| (found, at, relevance(bm25));
         Ok(found.into_iter().map(ranked).collect())
     }
 

@@ -22,6 +22,9 @@ use crate::record::ledger::council::{
 };
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::handoff::{Handoff, HandoffTrigger};
+use crate::record::ledger::imported::{
+    ImportFormat, ImportedConversation, ImportedMessage, ImportedRole, ImportedState,
+};
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::measures::{CouncilRound, QuestionDoor, TraceSection, TurnMeasures};
 use crate::record::ledger::params::Cost;
@@ -1065,6 +1068,32 @@ stored! {
         thread_number: u64 = "thread_number",
         trigger: HandoffTrigger = "trigger_name",
         upto: u64 = "upto",
+    }
+}
+
+stored! {
+    ImportedConversation of "imported_conversation" {
+        line: u64 = "line",
+        id: String = "id",
+        format: Option<ImportFormat> = "format",
+        source_id: Option<String> = "source_id",
+        digest: Option<Hash32> = "digest",
+        created_at: Option<Seconds> = "created_at",
+        updated_at: Option<Seconds> = "updated_at",
+        messages: u64 = "messages",
+        import: Option<String> = "import_id",
+        state: ImportedState = "state",
+    }
+}
+
+stored! {
+    ImportedMessage of "imported_message" {
+        n: u64 = "n",
+        line: u64 = "line",
+        i: u64 = "i",
+        role: ImportedRole = "role",
+        model: Option<String> = "model",
+        at: Option<Seconds> = "at",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::record::unseen::spelled_on_a_line;
 
 /// Tables that hold nothing by themselves: what is in them follows from what is on record, or only
 /// helps to work. Each is made again without a row; a rebuild fills those that follow from the record.
-const NO_EVIDENCE: [&str; 21] = [
+const NO_EVIDENCE: [&str; 24] = [
     "auth_failure",
     "block",
     "calendar_state",
@@ -18,6 +18,9 @@ const NO_EVIDENCE: [&str; 21] = [
     "council_review",
     "handoff",
     "home_file",
+    "imported_conversation",
+    "imported_fts_vocab",
+    "imported_message",
     "placeholder",
     "placeholder_key",
     "project",

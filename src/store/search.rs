@@ -508,10 +508,14 @@ impl ReadStore {
         self.sole(SEARCHING, &sql, &fitting(&fits, lines, &[]))
     }
 
-    /// How many texts can be searched: of turns, and of items.
-    pub fn searchable(&self) -> Result<(u64, u64), StoreError> {
+    /// How many texts can be searched: of turns, of items, and of imported messages.
+    pub fn searchable(&self) -> Result<(u64, u64, u64), StoreError> {
         let indexed = |index| self.driver.indexed(index);
-        Ok((indexed(SearchIndex::Turns)?, indexed(SearchIndex::Items)?))
+        Ok((
+            indexed(SearchIndex::Turns)?,
+            indexed(SearchIndex::Items)?,
+            indexed(SearchIndex::Imported)?,
+        ))
     }
 
     /// Which of some short texts a search finds, as it would find turns.
@@ -529,7 +533,7 @@ impl ReadStore {
     }
 
     /// Gives what each row of an answer holds to `take`, until it has enough.
-    fn until_enough<T: Columns>(
+    pub(super) fn until_enough<T: Columns>(
         &self,
         sql: &str,
         values: &[SqlValue<'_>],
@@ -542,7 +546,7 @@ impl ReadStore {
 }
 
 /// Whether a text that an index gave is one that is wanted.
-fn holds(check: Option<&dyn TextCheck>, text: &str) -> Result<bool, StoreError> {
+pub(super) fn holds(check: Option<&dyn TextCheck>, text: &str) -> Result<bool, StoreError> {
     check.map_or(Ok(true), |check| check.holds(text))
 }
 
@@ -594,7 +598,7 @@ impl TurnsAlong<'_> {
 }
 
 /// What fits in an index, between two places, with the values of further parameters.
-fn fitting<'a>(
+pub(super) fn fitting<'a>(
     fits: &IndexMatch,
     places: &Range<u64>,
     further: &[SqlValue<'a>],
@@ -616,7 +620,7 @@ fn items(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
 }
 
 /// A query that goes along an index, by rank instead.
-fn ranked(IndexMatch { table, rank, .. }: &IndexMatch, along: &str) -> String {
+pub(super) fn ranked(IndexMatch { table, rank, .. }: &IndexMatch, along: &str) -> String {
     let newest = format!("ORDER BY {table}.rowid DESC");
     along
         .replacen("SELECT ", &format!("SELECT {rank} AS score, "), 1)

@@ -32,6 +32,7 @@ use crate::record::ledger::correction::DecayClass;
 use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::handoff::HandoffTrigger;
+use crate::record::ledger::imported::{ImportFormat, ImportedRole, ImportedState};
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
 use crate::record::ledger::specialist::{RatingVerdict, SpecialistId};
@@ -536,6 +537,9 @@ words! {
         of [EventKind::Intent, EventKind::Decision, EventKind::Execution],
     ExchangeOutcome: "answered, failed or denied" of ExchangeOutcome::ALL,
     HandoffTrigger: "a trigger of a handoff" of HandoffTrigger::ALL,
+    ImportFormat: "a format of imports" of ImportFormat::ALL,
+    ImportedRole: "a role of an imported message" of ImportedRole::ALL,
+    ImportedState: "current, replaced or erased" of ImportedState::ALL,
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
     ProjectState: "open or retired" of ProjectState::ALL,

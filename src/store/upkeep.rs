@@ -62,20 +62,22 @@ impl ReadStore {
                      (SELECT count(*) FROM artifact)";
         let (sessions, sessions_open, exchanges, artifacts) =
             self.sole("count rows", sql, values![])?;
-        let (items, turns) = (SearchIndex::Items, SearchIndex::Turns);
+        let (turns, items, imported) = self.searchable()?;
         Ok(RowCounts {
             sessions,
             sessions_open,
             exchanges,
             artifacts,
-            search_entries: self.driver.indexed(items)? + self.driver.indexed(turns)?,
+            search_entries: turns + items + imported,
         })
     }
 
     /// Differences between the search indexes and what they are of, in words, at most `most`.
     pub fn search_faults(&self, most: u32) -> Result<Vec<String>, StoreError> {
-        let mut faults = self.driver.search_faults(SearchIndex::Items, most)?;
-        faults.extend(self.driver.search_faults(SearchIndex::Turns, most)?);
+        let mut faults = Vec::new();
+        for index in SearchIndex::ALL {
+            faults.extend(self.driver.search_faults(index, most)?);
+        }
         faults.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok(faults)
     }

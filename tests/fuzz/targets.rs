@@ -1,10 +1,15 @@
 //! What is fed, with what must hold of every answer.
 
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
 use gently::govern::sanitize::redact;
 use gently::govern::sanitize::steps;
+use gently::import::{ImportOptions, MAX_CONVERSATION, SourcePiece, read as read_source};
 use gently::record::bitcoin::header::Header;
 use gently::record::canon;
 use gently::record::ledger::bundle::Bundle;
+use gently::record::ledger::imported::ImportFormat;
 use gently::record::log::entry::Line;
 use gently::record::ots::Proof;
 use gently::record::signature::parse_armor;
@@ -67,6 +72,13 @@ pub const TARGETS: &[Target] = &[
         words: TEXT_WORDS,
         feed: sanitized,
         longest: 20_000,
+    },
+    Target {
+        name: "import",
+        seeds: exports,
+        words: IMPORT_WORDS,
+        feed: imported,
+        longest: 40_000,
     },
 ];
 
@@ -450,4 +462,119 @@ fn pieces<'a>(
         .map(|found| found.start)
         .chain(std::iter::once(text.len()));
     starts.zip(ends).map(|(start, end)| &text[start..end])
+}
+
+const IMPORT_WORDS: &[&[u8]] = &[
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b"\"",
+    b"\\",
+    b"\\ud800",
+    b"\\u0000",
+    b"null",
+    b"\"parent\":null",
+    b"\"a\"",
+    b"\"b\"",
+    b"1e999",
+    b"PK\x03\x04",
+    b"PK\x01\x02",
+    b"PK\x05\x06",
+    b"\n",
+];
+
+/// A file of each format.
+fn exports() -> Vec<Vec<u8>> {
+    let chat = br#"[{"id":"c","title":"T","create_time":1.5,"current_node":"b","mapping":{
+        "a":{"parent":null,"children":["b"],"message":null},
+        "b":{"parent":"a","children":[],"message":{"author":{"role":"user"},"create_time":2,
+        "content":{"content_type":"text","parts":["x",{"content_type":"image"}]},"metadata":{"model_slug":"m"}}}}}]"#;
+    let claude = br#"[{"uuid":"c","name":"T","created_at":"2024-01-02T03:04:05Z","chat_messages":[
+        {"uuid":"a","sender":"human","text":"x","attachments":[{"file_name":"f","extracted_content":"y"}]},
+        {"uuid":"b","sender":"assistant","content":[{"type":"text","text":"z"}],"parent_message_uuid":"a"}]}]"#;
+    let lines = b"{\"conversation\":\"a\",\"role\":\"user\",\"text\":\"x\",\"at\":1}\n\
+        {\"conversation\":\"b\",\"role\":\"tool\",\"text\":\"y\",\"id\":\"b\"}\n\
+        {\"conversation\":\"a\",\"role\":\"assistant\",\"text\":\"z\",\"parent\":null}\n";
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    zip.start_file("conversations.json", options).unwrap();
+    std::io::Write::write_all(&mut zip, claude).unwrap();
+    let database = |tables: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made.db");
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.execute_batch(&format!("PRAGMA page_size = 512; {tables}"))
+            .unwrap();
+        db.close().unwrap();
+        std::fs::read(path).unwrap()
+    };
+    vec![
+        chat.to_vec(),
+        claude.to_vec(),
+        lines.to_vec(),
+        zip.finish().unwrap().into_inner(),
+        database(
+            "CREATE TABLE responses(id, model, prompt, system, response, conversation_id, datetime_utc);
+             INSERT INTO responses VALUES ('a', 'm', 'x', NULL, 'y', 'c', '2024-01-02T03:04:05');
+             CREATE TABLE threads(id, name, tip_message_hash);
+             CREATE TABLE turns(id, thread_id, parent_message_hash, tip_message_hash, model);
+             CREATE TABLE messages(hash, parent_hash, role);
+             CREATE TABLE parts(message_hash, position, type, text, payload);
+             INSERT INTO threads VALUES ('c', 'T', 'b'); INSERT INTO messages VALUES ('a', NULL, 'user'), ('b', 'a', 'assistant');
+             INSERT INTO parts VALUES ('a', 0, 'text', 'x', NULL), ('b', 0, 'tool_call', NULL, '{\"name\":\"n\"}');",
+        ),
+        database(
+            "CREATE TABLE conversations(conversation_id, title, created_at, updated_at, project_id);
+             CREATE TABLE messages(message_id, conversation_id, role, content, created_at);
+             CREATE TABLE audit_log(id, prev_hash, curr_hash);
+             INSERT INTO conversations VALUES ('c', 'T', 1.5, 2.5, NULL);
+             INSERT INTO messages VALUES ('a', 'c', 'user', 'x', 1.5), ('b', 'c', 'assistant', 'enc:v1:AAAA', 1.5);
+             INSERT INTO audit_log VALUES ('1', 'genesis', 'a'), ('2', 'a', 'b');",
+        ),
+    ]
+}
+
+/// Whatever the bytes are, a conversation that is handed on is whole: ids once, parents before their
+/// replies, within the limits.
+fn imported(bytes: &[u8]) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("conversations.json");
+    std::fs::write(&path, bytes).unwrap();
+    let mut answer = String::new();
+    for format in ImportFormat::ALL {
+        let mut pieces = Vec::new();
+        let end = read_source(format, &path, &ImportOptions::default(), &mut |piece| {
+            pieces.push(piece);
+            ControlFlow::Continue(())
+        });
+        for piece in &pieces {
+            match piece {
+                SourcePiece::Refused(refused) => answer.push_str(refused.reason),
+                SourcePiece::Conversation(one) => {
+                    let mut seen = HashSet::new();
+                    for message in &one.messages {
+                        if message.parent.as_ref().is_some_and(|id| !seen.contains(id)) {
+                            return Err(format!("a parent is not before its reply: {message:?}"));
+                        }
+                        if !seen.insert(&message.id) || message.text.contains('\0') {
+                            return Err(format!("an id twice, or a NUL: {message:?}"));
+                        }
+                    }
+                    let held: usize = one.messages.iter().map(|message| message.text.len()).sum();
+                    if held > MAX_CONVERSATION || one.source_id.is_empty() {
+                        return Err("over the limit, or without an id".to_owned());
+                    }
+                    answer.push('+');
+                }
+                _ => answer.push('*'),
+            }
+        }
+        answer.push_str(if end.is_ok() { ";" } else { "!" });
+    }
+    if std::fs::read_dir(folder.path()).unwrap().count() != 1 {
+        return Err("a file was made beside it".to_owned());
+    }
+    Ok(answer.chars().take(60).collect())
 }

@@ -29,12 +29,12 @@ const VIEWS: [(&str, &str, &str); 12] = [
     (
         "conversations",
         "conversation_id, user_id, title, project_id, created_at, updated_at",
-        "state, turns",
+        "state, turns, origin",
     ),
     (
         "messages",
         "message_id, conversation_id, role, content, callout_type, models_used, accuracy_level, confidence, created_at",
-        "exchange_id, line",
+        "exchange_id, line, origin",
     ),
     ("projects", "project_id, user_id, name, created_at", "state"),
     (
@@ -45,7 +45,7 @@ const VIEWS: [(&str, &str, &str); 12] = [
     (
         "promotions",
         "id, created_at, specialist, event, from_model, to_model, reverted, metadata",
-        "line",
+        "line, origin",
     ),
     (
         "assertion_events",

@@ -426,7 +426,7 @@ fn haystack(folder: &Path, text: &mut String) {
 /// vectors that it names are there.
 #[test]
 fn every_ruling_keeps_its_number_and_what_shows_it() {
-    const RULINGS: u32 = 129;
+    const RULINGS: u32 = 130;
     let page = read("docs/format.md");
     let (_, appendix) = page.split_once("\n## Format questions\n").unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -62,6 +62,8 @@ mod headers_file;
 mod help;
 mod hooks;
 mod ids;
+mod import_sources;
+mod imports;
 mod journey;
 mod judged;
 mod kernel;

@@ -75,6 +75,11 @@ const FREE: &[(&str, &str, &str)] = &[
         "what a witness was last asked: a cosignature is evidence by itself, in a note",
     ),
     (
+        "imported_conversation",
+        "source_tag",
+        "a hint for the next import: without it, or with another, texts are compared",
+    ),
+    (
         "tree_mark",
         "*",
         "derived from log_line: the right edge of the tree at a size, so that a proof need not read all",
@@ -202,6 +207,12 @@ fn home() -> Person {
     for (args, code) in said {
         person.gently(args).exits(*code);
     }
+    let messages = r#"{"conversation":"a","role":"user","text":"Which disk?","at":1700000000,"title":"Disks"}
+{"conversation":"a","role":"assistant","text":"The first.","at":1700000009,"model":"m"}"#;
+    let file = person.dir.path().join("messages.jsonl");
+    std::fs::write(&file, messages).unwrap();
+    let file = file.display().to_string();
+    person.gently(&["import", "jsonl", &file]).exits(0);
     // Denied before it reached anybody: there is no such event.
     person
         .gently(&["ask", "--ref", "deadbeef", "And what was before?"])

@@ -198,6 +198,10 @@ fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
     let shown = spelled_on_a_line(typed);
     let other = super::any(store, typed).ok();
     OpenHomeError::Refused(match other.map(|meant| meant.kind) {
+        Some(IdKind::Imported) => format!(
+            "'{shown}' came from a file, and nobody can go on in it: what it says was not governed. To have it shown \
+             to a model, ask in a conversation of your own: gently ask --deep \"…\""
+        ),
         Some(kind @ IdKind::Session) => format!(
             "'{shown}' is {} in which nothing was asked, and no conversation: {}",
             kind.called(),

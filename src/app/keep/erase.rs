@@ -42,6 +42,8 @@ const RETENTION: &str = "retention";
 pub enum EraseTarget {
     /// An exchange, an artifact (`fact-1`), or the name of a thread.
     One(String),
+    /// All conversations that an import recorded, by its id.
+    Import(String),
     /// Everything that is older than so many days, or than a moment, as it was typed.
     OlderThan(String),
     /// What `retention.content_days` says.
@@ -150,6 +152,11 @@ pub fn plan(
 ) -> Result<ErasurePlan, OpenHomeError> {
     let (limit, reason) = match target {
         EraseTarget::One(id) => return planned(store, config, &one(store, id)?, None),
+        EraseTarget::Import(id) => {
+            let all = store.imported_with(id)?;
+            let ids = all.iter().map(|row| row.id.as_str());
+            return planned(store, config, &imported(store, ids)?, None);
+        }
         EraseTarget::OlderThan(typed) => {
             let limit = older_than(RequestField::OlderThan, typed, open::clock()?);
             (limit.map_err(OpenHomeError::Wanting)?, None)
@@ -304,6 +311,9 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
     // A thread may be called as a fact is.
     let named = record_name(id).filter(|_| find::thread(store, id).is_err());
     if let Some(named) = named.or_else(|| id.contains(':').then(|| id.to_owned())) {
+        if store.imported(&named)?.is_some() {
+            return imported(store, std::iter::once(named.as_str()));
+        }
         return Ok(artifact(named));
     }
     match find::exchange(store, id) {
@@ -316,6 +326,27 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
             _ => Err(not_erased(store, id, other)),
         },
     }
+}
+
+/// Imported conversations, each with all that is on record of it: what it took the place of says nearly
+/// the same. The older ones go first.
+fn imported<'a>(
+    store: &ReadStore,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<Erasure, OpenHomeError> {
+    let (mut artifacts, mut seen) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        for version in store.imported_versions(id)? {
+            if seen.insert(version.clone()) {
+                artifacts.push(version);
+            }
+        }
+    }
+    Ok(Erasure {
+        exchanges: Vec::new(),
+        artifacts,
+        reason: redact("").clean,
+    })
 }
 
 /// What a person does instead with an id of which nothing is erased by itself.
@@ -521,11 +552,11 @@ pub async fn erase(
         false => Vec::new(),
     };
     named.extend(plan.titles.iter().map(Uuid::to_string));
-    if !named.is_empty() {
+    for some in named.chunks(AT_ONCE) {
         steps.push(Erasure {
             exchanges: Vec::new(),
-            artifacts: named,
-            reason,
+            artifacts: some.to_vec(),
+            reason: reason.clone(),
         });
     }
     let portions = steps.len();

@@ -1,8 +1,9 @@
-//! Keeping a home: backups, restoring, erasing, the disk, and whether all is well.
+//! Keeping a home: backups, restoring, imports, erasing, the disk, and whether all is well.
 
 pub mod adopt;
 pub mod backup;
 pub mod disk_sync;
 pub mod doctor;
 pub mod erase;
+pub mod import;
 pub mod rebuild;

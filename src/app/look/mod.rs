@@ -8,6 +8,7 @@ pub mod council;
 pub mod day_chart;
 pub mod digests;
 pub mod drift;
+pub mod imported;
 pub mod log_lines;
 pub mod not_shown;
 pub mod search;

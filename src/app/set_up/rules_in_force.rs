@@ -67,3 +67,16 @@ fn text_of(path: &Path) -> Result<String, RuleFault> {
     };
     read_own_text(path, config::MAX_FILE).map_err(fault)
 }
+
+/// What tells the rules in force, by a configuration and this version of gently, from others.
+pub fn fingerprint(config: &Config) -> Result<Hash32, RuleFault> {
+    let mut words = format!(
+        "gently {}\n{}",
+        env!("CARGO_PKG_VERSION"),
+        described(config)?
+    );
+    for allowed in &config.sanitize.allow {
+        words.push_str(&format!("\n{allowed}"));
+    }
+    Ok(Hash32::digest(words.as_bytes()))
+}

@@ -10,10 +10,11 @@ use crate::record::ledger::council::Councils;
 use crate::record::ledger::erased::{ErasedOnRecord, TOMBSTONE};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::handoff::Handoffs;
+use crate::record::ledger::imported::{IMPORTED_CONVERSATION, ImportedConversations};
 use crate::record::ledger::item::Items;
 use crate::record::ledger::specialist::Ratings;
 use crate::record::log::entry::Event;
-use crate::store::ArtifactFilter;
+use crate::store::{ArtifactFilter, ArtifactRow};
 
 use super::database::RowCheck;
 use super::exchanges::describe;
@@ -25,87 +26,129 @@ pub(super) const ERASED: &str =
 /// … and what is found when somebody put it there again.
 pub(super) const PUT_BACK: &str = "it was erased on record, and its text is there again";
 
+/// What follows from artifacts, gathered while they are gone through.
+#[derive(Default)]
+struct ArtifactsGiven {
+    items: Items,
+    said: ConversationRows,
+    ratings: Ratings,
+    councils: Councils,
+    handoffs: Handoffs,
+    imported: ImportedConversations,
+}
+
 impl RowCheck<'_> {
     /// Every artifact against its line and its commitment.
     pub fn check_artifacts(&mut self, level: bool) -> Result<(), VerifyError> {
-        let Some(rows) = self.rows(self.store.artifacts(ArtifactFilter::All))? else {
+        let others = ArtifactFilter::But(IMPORTED_CONVERSATION);
+        let Some(rows) = self.rows(self.store.artifacts(others))? else {
             return Ok(());
         };
-        if level {
-            self.cell(
-                None,
-                "artifact",
-                "rows",
-                self.ledger.lines.artifacts,
-                u64::try_from(rows.len()).unwrap_or(u64::MAX),
-            );
-        }
         self.check_auth_keys(&rows)?;
         self.check_settings(&rows)?;
-        let (mut items, mut said) = (Items::default(), ConversationRows::default());
-        let (mut ratings, mut councils) = (Ratings::default(), Councils::default());
-        let mut handoffs = Handoffs::default();
+        let mut given = ArtifactsGiven::default();
+        let mut count = 0_u64;
         for row in rows {
-            let is_gone = self.tombstones.erased.has(&row.id, row.line);
-            let document = row.document.as_deref().filter(|_| !is_gone);
-            said.take(row.line, &row.kind, &row.id, document);
-            ratings.take(row.line, &row.kind, document);
-            councils.take(row.line, &row.kind, &row.id, document);
-            handoffs.take(row.line, &row.kind, &row.id, document);
-            items.take(row.line, &row.kind, &row.id, document, row.commitment);
-            self.counts.artifacts += 1;
-            let place = format!("artifact of line {}", row.line);
-            if is_gone && (row.document.is_some() || row.salt.is_some()) {
-                self.fault(None, &place, ERASED, PUT_BACK);
-            }
-            if let Some(line) = self.line_of(row.line)? {
-                let event = Event::Artifact {
-                    kind: row.kind.clone(),
-                    id: row.id.clone(),
-                    hash: row.commitment,
-                };
-                self.cell(
-                    line.session,
-                    &place,
-                    "line",
-                    describe(&line.event),
-                    describe(&event),
-                );
-            } else if level {
-                self.cell(
-                    None,
-                    &place,
-                    "line",
-                    "a line of the log".to_owned(),
-                    "none".to_owned(),
-                );
-            }
-            let scheme = self.scheme();
-            match (&row.document, &row.salt, scheme) {
-                (Some(document), Some(salt), Some(scheme)) => {
-                    let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
-                    self.cell(
-                        None,
-                        &place,
-                        "commitment of its document",
-                        found,
-                        row.commitment,
-                    );
-                }
-                (None, None, _) if self.tombstones.has(&row.id) => self.counts.erased += 1,
-                (None, ..) if self.is_unkept(&row) => {}
-                (_, _, None) => {}
-                _ => {
-                    let expected = "its document and salt, or a tombstone on record";
-                    self.fault(None, place, expected, "neither");
-                }
-            }
+            count += 1;
+            self.check_artifact(row, level, &mut given)?;
         }
+        // One after the other: each may have megabytes.
+        let mut line = 0;
+        loop {
+            let next = self.store.next_artifact(IMPORTED_CONVERSATION, line);
+            let Some(Some(row)) = self.rows(next)? else {
+                break;
+            };
+            (line, count) = (row.line, count + 1);
+            self.check_artifact(row, level, &mut given)?;
+        }
+        if level {
+            let expected = self.ledger.lines.artifacts;
+            self.cell(None, "artifact", "rows", expected, count);
+        }
+        let ArtifactsGiven {
+            items,
+            said,
+            ratings,
+            councils,
+            handoffs,
+            imported,
+        } = given;
         self.check_items(items.into_map())?;
         self.check_ratings(ratings)?;
         self.check_councils(&councils)?;
         self.check_handoffs(handoffs)?;
+        self.check_imported(imported)?;
         self.check_conversations(said, &councils)
+    }
+
+    /// One of them; what follows from it is taken.
+    fn check_artifact(
+        &mut self,
+        row: ArtifactRow,
+        level: bool,
+        given: &mut ArtifactsGiven,
+    ) -> Result<(), VerifyError> {
+        let is_gone = self.tombstones.erased.has(&row.id, row.line);
+        let document = row.document.as_deref().filter(|_| !is_gone);
+        given.said.take(row.line, &row.kind, &row.id, document);
+        given.ratings.take(row.line, &row.kind, document);
+        given.councils.take(row.line, &row.kind, &row.id, document);
+        given.handoffs.take(row.line, &row.kind, &row.id, document);
+        if let Some(given) = given.imported.take(row.line, &row.kind, &row.id, document) {
+            self.check_imported_messages(row.line, given)?;
+        }
+        given
+            .items
+            .take(row.line, &row.kind, &row.id, document, row.commitment);
+        self.counts.artifacts += 1;
+        let place = format!("artifact of line {}", row.line);
+        if is_gone && (row.document.is_some() || row.salt.is_some()) {
+            self.fault(None, &place, ERASED, PUT_BACK);
+        }
+        if let Some(line) = self.line_of(row.line)? {
+            let event = Event::Artifact {
+                kind: row.kind.clone(),
+                id: row.id.clone(),
+                hash: row.commitment,
+            };
+            self.cell(
+                line.session,
+                &place,
+                "line",
+                describe(&line.event),
+                describe(&event),
+            );
+        } else if level {
+            self.cell(
+                None,
+                &place,
+                "line",
+                "a line of the log".to_owned(),
+                "none".to_owned(),
+            );
+        }
+        let scheme = self.scheme();
+        match (&row.document, &row.salt, scheme) {
+            (Some(document), Some(salt), Some(scheme)) => {
+                let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
+                self.cell(
+                    None,
+                    &place,
+                    "commitment of its document",
+                    found,
+                    row.commitment,
+                );
+            }
+            (None, None, _) if self.tombstones.has(&row.id) => self.counts.erased += 1,
+            (None, ..) if self.is_unkept(&row) => {}
+            (_, _, None) => {}
+            _ => {
+                let expected = "its document and salt, or a tombstone on record";
+                self.fault(None, place, expected, "neither");
+            }
+        }
+        Ok(())
     }
 
     /// Reads every tombstone that opens its commitment.

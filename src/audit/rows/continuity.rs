@@ -7,8 +7,8 @@ use crate::record::exchange::MissingTurn;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{OpenItem, StoredBundle};
 use crate::record::ledger::item::{Item, ItemState};
-use crate::record::ledger::prompt::{ON_RECORD, PriorTurn, TURN};
-use crate::store::{ArtifactRefRow, SessionRow};
+use crate::record::ledger::prompt::{IMPORTED, ON_RECORD, PriorTurn, TURN};
+use crate::store::{ArtifactFilter, ArtifactRefRow, SessionRow};
 
 use super::database::RowCheck;
 use super::derived::{DerivedFields, column};
@@ -60,6 +60,13 @@ impl RowCheck<'_> {
             let expected = match (row.artifact_type.as_str(), &bundle) {
                 ("kernel", _) => Some(rows.session.kernel_hash),
                 (TURN, _) => self.turn_hash(row)?,
+                (IMPORTED, _) => {
+                    let which = ArtifactFilter::Id(&row.artifact_id);
+                    match self.rows(self.store.artifacts(which))? {
+                        Some(artifacts) => artifacts.first().map(|artifact| artifact.commitment),
+                        None => continue,
+                    }
+                }
                 (kind, _) if ON_RECORD.contains(&kind) => {
                     match self.rows(self.store.item(&row.artifact_id))? {
                         Some(item) => item.map(|item| item.hash),

@@ -14,6 +14,7 @@ mod derived;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
 mod handoffs;
+mod imported;
 mod left;
 mod orphans;
 mod ratings;

@@ -1046,6 +1046,82 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "import",
+        &[
+            (
+                "gently import chatgpt export.zip --dry-run",
+                "what of an export would be recorded",
+            ),
+            ("gently import chatgpt export.zip", "all of it"),
+            (
+                "gently conversation list --imported",
+                "what came along, and where it is from",
+            ),
+        ],
+    ),
+    (
+        "import chatgpt",
+        &[
+            ("gently import chatgpt export.zip", "what ChatGPT sent"),
+            (
+                "gently import chatgpt conversations.json --since 2025-01-01",
+                "what was said this year",
+            ),
+        ],
+    ),
+    (
+        "import claude",
+        &[
+            ("gently import claude export.zip", "what Claude sent"),
+            (
+                "gently import claude export.zip --only \"Tax questions\"",
+                "one conversation of it",
+            ),
+        ],
+    ),
+    (
+        "import llm",
+        &[(
+            "gently import llm logs.db",
+            "what was asked by the program llm",
+        )],
+    ),
+    (
+        "import aua",
+        &[("gently import aua aua.db", "a state store of version 1")],
+    ),
+    (
+        "import jsonl",
+        &[(
+            "gently import jsonl messages.jsonl",
+            "a message a line, from anywhere",
+        )],
+    ),
+    (
+        "import list",
+        &[("gently import list", "what was imported, and how it ended")],
+    ),
+    (
+        "import show",
+        &[(
+            "gently import show import-1",
+            "one import, with its conversations",
+        )],
+    ),
+    (
+        "import erase",
+        &[
+            (
+                "gently import erase import-1 --dry-run",
+                "what would go with it",
+            ),
+            (
+                "gently import erase import-1 --reason \"the wrong account\"",
+                "all conversations of it, for ever",
+            ),
+        ],
+    ),
+    (
         "sanitize",
         &[
             ("gently sanitize < notes.txt > clean.txt", "one text"),
@@ -1099,6 +1175,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("gently config unset anchor.mode", "its default again")],
     ),
     ("config path", &[("gently config path", "the file")]),
+    (
+        "config migrate",
+        &[(
+            "gently config migrate --from 0.7 --to 0.8 ~/agent --dry-run",
+            "what of the files of an agent would be recorded",
+        )],
+    ),
     (
         "key",
         &[

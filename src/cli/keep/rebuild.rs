@@ -227,6 +227,7 @@ fn derived_words(faults: &DerivedFaults, restored: &str) -> Vec<String> {
         (faults.councils, "councils"),
         (faults.handoffs, "handoffs"),
         (faults.checks, "sums of checks"),
+        (faults.imported, "imported conversations"),
         (faults.erased, "what is erased"),
         (faults.settings, "what is noted of settings"),
     ];

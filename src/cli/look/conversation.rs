@@ -1,6 +1,7 @@
 //! `gently conversation`: what was asked and answered, as people look for it, name it and take it
 //! along.
 
+mod imported;
 mod markdown;
 
 use std::path::{Path, PathBuf};
@@ -14,11 +15,13 @@ use crate::app::look::conversation::{
     MovedConversation, PageRequest, TitledConversation, archive, begin, check_begin, delete,
     export, list, messages, move_to, plan_deletion, rename, restore,
 };
+use crate::app::look::imported::{count, find};
 use crate::app::words::short_uuids;
 use crate::ask::withheld::WITHHELD;
 use crate::os::shell_word;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::conversation::ConversationState;
+use crate::record::ledger::short_name::short_name;
 use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
@@ -28,7 +31,8 @@ use crate::view::look::conversation::{
 };
 
 use super::{below_row, zone_line};
-use crate::cli::keep::erase::say_what_is_left;
+use crate::cli::args::EraseArgs;
+use crate::cli::keep::erase::{self, say_what_is_left};
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::new_file::{NewFile, judge_name};
 use crate::cli::screen::{block, counted, minute, quiet, row};
@@ -37,6 +41,7 @@ use crate::cli::{
     NEGATIVE, Notices, could_not, json_line, present, present_as_is, present_or_tell, program,
     refusal, say,
 };
+pub(in crate::cli) use imported::listed_lines as imported_lines;
 
 const WORDS: ConfirmWords = ConfirmWords {
     does: "delete it",
@@ -129,6 +134,9 @@ pub struct ListArguments {
     /// The page behind this place, as the page before named it
     #[arg(long, value_name = "CURSOR")]
     before: Option<String>,
+    /// Those that came from files of other programs, recorded last first
+    #[arg(long, conflicts_with_all = ["project", "all", "archived"])]
+    imported: bool,
 }
 
 /// `gently conversation show`.
@@ -230,6 +238,9 @@ fn print_titled(titled: &TitledConversation, json: bool) -> u8 {
 }
 
 fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
+    if args.imported {
+        return imported::print_list(&open::existing_home()?, &args, json);
+    }
     let again = list_again(&args);
     let request = ListRequest {
         project: args.project,
@@ -238,7 +249,12 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
         most: args.number,
         before: args.before,
     };
-    let found = list(&open::existing_home()?, &request)?;
+    let home = open::existing_home()?;
+    let found = list(&home, &request)?;
+    let imported = match request.before {
+        None => count(&home)?,
+        Some(_) => 0,
+    };
     let text = || {
         say_what_is_listed(&found, args.archived);
         let lines: String = found.conversations.iter().map(listed_lines).collect();
@@ -247,9 +263,16 @@ fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
             false => format!("{}{lines}", zone_line()),
         }
     };
-    let printed = present(json, || ConversationListView::of(&found), text);
+    let printed = present(json, || ConversationListView::of(&found, imported), text);
     if let Some(next) = found.next.filter(|_| !json) {
         say(&format!("earlier: {again} --before {next}"));
+    }
+    if imported > 0 && !json {
+        say(&format!(
+            "{} beside them: {} conversation list --imported",
+            counted(imported, "imported conversation"),
+            program()
+        ));
     }
     Ok(printed)
 }
@@ -330,13 +353,17 @@ fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> 
         let why = "--json prints JSON, and -o md Markdown: say one of them";
         return Ok(could_not(why, json));
     }
+    let home = open::existing_home()?;
+    if let Some(found) = find(&home, &args.id)? {
+        return imported::print_page(&home, found, &args, json);
+    }
     let request = PageRequest {
         id: args.id,
         most: args.number,
         before: args.before,
         after: args.after,
     };
-    let page = messages(&open::existing_home()?, &request)?;
+    let page = messages(&home, &request)?;
     let view = || ConversationPageView::of(&page);
     let printed = match args.output {
         OutputFormat::Md => {
@@ -461,7 +488,11 @@ fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
         Ok(format) => format,
         Err(why) => return refused(why),
     };
-    let page = export(&open::existing_home()?, id)?;
+    let home = open::existing_home()?;
+    if let Some(found) = find(&home, id)? {
+        return imported::write(&home, found, (path, format), json);
+    }
+    let page = export(&home, id)?;
     let changed = page.changed();
     if !changed.is_empty() {
         // A file would be handed on as if all of it were on record.
@@ -498,6 +529,16 @@ async fn erase_all(
     consent: ConfirmArgs,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
+    if let Some(found) = find(&open::existing_home()?, id)? {
+        let args = EraseArgs {
+            id: Some(short_name(&found.id)),
+            older_than: None,
+            due: false,
+            reason: reason.map(str::to_owned),
+            consent,
+        };
+        return erase::run(&args, json).await;
+    }
     if consent.dry_run {
         let home = open::existing_home()?;
         let store = open::store(&home)?;

@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::imported::origin_words;
 use crate::app::look::search::{
     HitSource, SearchHit, SearchPlace, SearchRequest, SearchResult, Snippet, TitleHit, TypedSearch,
     count, search,
@@ -236,7 +237,11 @@ fn say_titles(titles: &[TitleHit]) {
     }
     say("conversations whose title has them:");
     for hit in titles.iter().take(TITLES) {
-        say(&format!("    {}  {}", hit.short, quiet(&hit.title)));
+        let origin = match hit.format {
+            Some(format) => format!("  ({})", origin_words(Some(format), None)),
+            None => String::new(),
+        };
+        say(&format!("    {}  {}{origin}", hit.short, quiet(&hit.title)));
     }
     if let Some(more) = and_more(titles.len().saturating_sub(TITLES)) {
         say(&format!("    {more}: --json lists them"));
@@ -256,7 +261,20 @@ fn hit_lines(hit: &SearchHit) -> String {
             ..
         } => (short.clone(), "you".to_owned()),
         HitSource::Turn { short, model, .. } => (short.clone(), quiet(model)),
+        HitSource::Imported {
+            id, by_user: true, ..
+        } => (short_name(id), "you".to_owned()),
+        HitSource::Imported { id, model, .. } => {
+            let model = model.as_deref().unwrap_or("assistant");
+            (short_name(id), quiet(model))
+        }
         HitSource::Item { id, .. } => (short_name(id), "you".to_owned()),
+    };
+    let origin = match &hit.source {
+        HitSource::Imported { format, .. } => {
+            format!("    ({})\n", origin_words(Some(*format), Some(hit.at)))
+        }
+        _ => String::new(),
     };
     let head = format!("{}  {}  {who}", minute(hit.at), quiet(&place));
     let title = quiet(hit.title.as_deref().unwrap_or_default());
@@ -265,7 +283,7 @@ fn hit_lines(hit: &SearchHit) -> String {
         Some(snippet) => set_off(snippet),
         None => format!("({WITHHELD})"),
     };
-    format!("{row}    {text}\n")
+    format!("{row}    {text}\n{origin}")
 }
 
 /// A snippet with its words between the signs that the gate sets off.

@@ -17,6 +17,7 @@ use crate::view::look::exchange::ExchangeView;
 
 use super::{action, conversation, council, drift};
 use crate::cli::args::{ActionCommand, ShowArgs};
+use crate::cli::keep::import;
 use crate::cli::remember::context::parts;
 use crate::cli::remember::{correction, handoff, items, project};
 use crate::cli::screen::quiet;
@@ -64,7 +65,11 @@ pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
         IdKind::Council => council::print_one(Some(&id), json),
         IdKind::Specialist => specialist::print_one(&id, json),
         IdKind::Handoff => handoff::print_one(Some(&id), json),
-        IdKind::Conflict
+        IdKind::Import => import::print_one(&id, json),
+        IdKind::Imported => conversation::print_newest(&id, json),
+        IdKind::ImportedAudit
+        | IdKind::ImportedPromotion
+        | IdKind::Conflict
         | IdKind::Opening
         | IdKind::Consent
         | IdKind::Export

@@ -12,6 +12,7 @@ use crate::view::set_up::setting::{
     ChangedSettingView, ConfigPathView, NamedSettingView, SettingView,
 };
 
+use crate::cli::keep::import::{self, MigrateArgs};
 use crate::cli::screen::ScreenFilter;
 use crate::cli::{Notices, paged, print, rendered, say};
 
@@ -40,6 +41,11 @@ pub enum ConfigCommand {
     },
     /// Print where gently.toml is
     Path,
+    /// Take over the state of an adaptive utility agent: promotions and corrections from its files
+    ///
+    /// Corrections are proposed, and promotions are on record for the view alone: they bind nothing. What is
+    /// on record already is not recorded again.
+    Migrate(MigrateArgs),
 }
 
 impl ConfigCommand {
@@ -47,13 +53,16 @@ impl ConfigCommand {
     pub fn writes(&self) -> bool {
         matches!(
             self,
-            ConfigCommand::Set { .. } | ConfigCommand::Unset { .. }
+            ConfigCommand::Set { .. } | ConfigCommand::Unset { .. } | ConfigCommand::Migrate(_)
         )
     }
 }
 
 /// Does it, with the process's environment.
 pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
+    if let ConfigCommand::Migrate(args) = command {
+        return import::migrate(args, json).await;
+    }
     let home = open::home_path()?;
     let meant = match command {
         ConfigCommand::Set { key, value } => settings::default_meant(key, value, &home).await?,
@@ -101,6 +110,8 @@ fn run_in(
     environment: Environment<'_>,
 ) -> Result<String, ConfigError> {
     Ok(match command {
+        // Done before: it is about a record, and no setting.
+        ConfigCommand::Migrate(_) => String::new(),
         ConfigCommand::Path => {
             let view = ConfigPathView::of(home);
             rendered(json, || &view, || format!("{}\n", view.path))

@@ -432,9 +432,10 @@ impl Bundle {
     }
 
     /// What is in it that people wrote, and not the kernel or this program: claims, and the intents
-    /// that no kernel set.
+    /// that no kernel set. Passages of imported conversations are none: a model may have said them.
     pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
-        let facts = self.facts.iter().map(|fact| fact.claim.as_str());
+        let facts = self.facts.iter().filter(|fact| !fact.is_imported());
+        let facts = facts.map(|fact| fact.claim.as_str());
         let intents = self
             .intent
             .iter()
@@ -446,6 +447,13 @@ impl Bundle {
     /// What tools found under names that somebody gave: mount points, units.
     pub fn names_by_people(&self) -> impl Iterator<Item = &str> {
         self.sight.values().flat_map(SightEntry::named_by_people)
+    }
+}
+
+impl Fact {
+    /// Whether it is a passage of an imported conversation, for which nobody vouches.
+    pub fn is_imported(&self) -> bool {
+        self.id.starts_with("imported:")
     }
 }
 

@@ -4,6 +4,9 @@
 //! Facts on record:
 //! - ledger:000003: The server room is on the second floor. (user, 2026-01-08, high)
 //!
+//! From conversations that were imported, not verified:
+//! - imported:000001: user: Where is the server room? (imported:chatgpt, 2024-03-01, low)
+//!
 //! This machine:
 //! - disk_usage, 2 s old: free space on /: 69,362 MB of 250,000, 73% used
 //! ```
@@ -13,7 +16,7 @@
 
 use std::fmt::Write as _;
 
-use super::bundle::{Bundle, Measurement, NoSight, SightEntry};
+use super::bundle::{Bundle, Fact, Measurement, NoSight, SightEntry};
 use super::measurement_words::{plain_name, values_in_words};
 use super::request::one_line;
 
@@ -28,6 +31,7 @@ pub fn brief_text(bundle: &Bundle) -> Option<String> {
     let open = issues.into_iter().map(str::to_owned);
     text([
         facts(bundle),
+        imported(bundle),
         section(OPEN, open),
         intents(bundle),
         sight(bundle, brief_sight_line),
@@ -40,6 +44,7 @@ pub fn bundle_text(bundle: &Bundle) -> Option<String> {
     let open = bundle.open_items.iter();
     text([
         facts(bundle),
+        imported(bundle),
         section(OPEN, open.map(|item| item.issue.clone())),
         intents(bundle),
         sight(bundle, sight_line),
@@ -49,7 +54,7 @@ pub fn bundle_text(bundle: &Bundle) -> Option<String> {
 /// What stands above the open items.
 const OPEN: &str = "Open questions on record:";
 
-fn text(sections: [Option<String>; 4]) -> Option<String> {
+fn text(sections: [Option<String>; 5]) -> Option<String> {
     let said: Vec<String> = sections.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join("\n\n"))
 }
@@ -64,13 +69,24 @@ fn section(heading: &str, lines: impl Iterator<Item = String>) -> Option<String>
 }
 
 fn facts(bundle: &Bundle) -> Option<String> {
-    let lines = bundle.facts.iter().map(|fact| {
-        let at = fact.observed_at.to_string();
-        let day = at.get(..10).unwrap_or(&at);
-        let (id, claim, source) = (&fact.id, &fact.claim, &fact.source);
-        format!("{id}: {claim} ({source}, {day}, {})", fact.confidence)
-    });
-    section("Facts on record:", lines)
+    let own = bundle.facts.iter().filter(|fact| !fact.is_imported());
+    section("Facts on record:", own.map(fact_line))
+}
+
+/// Passages of imported conversations: no facts, and nobody vouches for them.
+fn imported(bundle: &Bundle) -> Option<String> {
+    let passages = bundle.facts.iter().filter(|fact| fact.is_imported());
+    section(
+        "From conversations that were imported, not verified:",
+        passages.map(fact_line),
+    )
+}
+
+fn fact_line(fact: &Fact) -> String {
+    let at = fact.observed_at.to_string();
+    let day = at.get(..10).unwrap_or(&at);
+    let (id, claim, source) = (&fact.id, &fact.claim, &fact.source);
+    format!("{id}: {claim} ({source}, {day}, {})", fact.confidence)
 }
 
 fn intents(bundle: &Bundle) -> Option<String> {

@@ -16,6 +16,7 @@ pub mod erased;
 pub mod exchange;
 pub mod handoff;
 pub mod image;
+pub mod imported;
 pub mod item;
 pub mod measurement_words;
 pub mod measures;

@@ -36,15 +36,18 @@ pub const KERNEL: &str = "kernel";
 pub const TURN: &str = "turn";
 /// `artifact_type` of a correction.
 pub const CORRECTION: &str = "correction";
+/// `artifact_type` of a passage of an imported conversation.
+pub const IMPORTED: &str = "imported";
 /// `artifact_type` of what is on record by itself; of everything else that was injected only the
 /// bundle tells what it was.
-pub const ON_RECORD: [&str; 7] = [
+pub const ON_RECORD: [&str; 8] = [
     KERNEL,
     "ledger_fact",
     "note",
     "decision",
     "intent",
     CORRECTION,
+    IMPORTED,
     TURN,
 ];
 /// Why a turn of deep history is there.

@@ -3,7 +3,7 @@
 //! | on record | on a screen |
 //! |---|---|
 //! | `ledger:000183` | `fact-183` |
-//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `opening:`, `project:`, `consent:`, `export:`, `correction:`, `domain:`, `specialist:`, `promotion:`, `rating:`, `handoff:` | `note-1` |
+//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `opening:`, `project:`, `consent:`, `export:`, `correction:`, `domain:`, `specialist:`, `promotion:`, `rating:`, `handoff:`, `import:`, `imported:`, `imported_promotion:`, `audit:` | `note-1` |
 //! | `driftwatch:0042` | `drift-42` |
 //! | `driftwatch:` and an event's id | `drift-` and its first eight digits |
 //!
@@ -11,7 +11,7 @@
 //! typed.
 
 /// The word on screens, what stands before the colon on record, and the width of its number there.
-const KINDS: [(&str, &str, usize); 18] = [
+const KINDS: [(&str, &str, usize); 22] = [
     ("fact", "ledger", 6),
     ("note", "note", 6),
     ("decision", "decision", 6),
@@ -30,6 +30,10 @@ const KINDS: [(&str, &str, usize); 18] = [
     ("rating", "rating", 6),
     ("council", "council", 6),
     ("handoff", "handoff", 6),
+    ("import", "import", 6),
+    ("imported", "imported", 6),
+    ("imported_promotion", "imported_promotion", 6),
+    ("audit", "audit", 6),
 ];
 /// So many digits of an id are enough.
 const DIGITS: usize = 8;

@@ -37,6 +37,8 @@ pub enum ArtifactField {
     Time(Seconds),
     /// Several values in their order.
     List(Vec<ArtifactField>),
+    /// Values by their names.
+    Map(Vec<(&'static str, ArtifactField)>),
     /// A document with rules of its own, such as a kernel.
     Document(Value),
     /// No value, `null` in JSON.
@@ -44,15 +46,29 @@ pub enum ArtifactField {
 }
 
 impl ArtifactField {
-    fn value(self) -> Value {
+    /// It, as its document has it where texts are kept.
+    pub fn to_json(&self) -> Value {
+        self.clone().value(true)
+    }
+
+    /// It, with its texts or with none.
+    fn value(self, has_text: bool) -> Value {
         match self {
+            ArtifactField::Text(_) if !has_text => Value::Null,
             ArtifactField::Text(text) => Value::from(text.as_str()),
             ArtifactField::Word(word) => Value::from(word),
             ArtifactField::Number(number) => Value::from(number),
             ArtifactField::Flag(flag) => Value::from(flag),
             ArtifactField::Hash(hash) => Value::from(hash.to_string()),
             ArtifactField::Time(time) => Value::from(time.to_string()),
-            ArtifactField::List(fields) => fields.into_iter().map(ArtifactField::value).collect(),
+            ArtifactField::List(fields) => {
+                let values = fields.into_iter().map(|field| field.value(has_text));
+                values.collect()
+            }
+            ArtifactField::Map(fields) => {
+                let value = |(key, field): (&str, Self)| (key.to_owned(), field.value(has_text));
+                Value::Object(fields.into_iter().map(value).collect())
+            }
             ArtifactField::Document(document) => document,
             ArtifactField::Null => Value::Null,
         }
@@ -174,10 +190,7 @@ pub(in crate::recorder) fn put(
     };
     let content_policy = settle(transaction, new.now)?;
     let has_text = content_policy.commits_to_text(new.kind);
-    let value = |field| match field {
-        ArtifactField::Text(_) if !has_text => Value::Null,
-        other => ArtifactField::value(other),
-    };
+    let value = |field| ArtifactField::value(field, has_text);
     let content: Map<String, Value> = new
         .content
         .into_iter()

@@ -9,6 +9,7 @@ pub(in crate::recorder) mod erase;
 pub(in crate::recorder) mod exchange_document;
 pub(in crate::recorder) mod exchanges;
 pub(in crate::recorder) mod genesis;
+pub(in crate::recorder) mod imported;
 pub(in crate::recorder) mod interaction;
 pub(in crate::recorder) mod kernel;
 pub(in crate::recorder) mod receipts;

@@ -80,6 +80,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V10__reports",
         include_str!("../../../migrations/sqlite/0010_reports.sql"),
     ),
+    (
+        "V11__imports",
+        include_str!("../../../migrations/sqlite/0011_imports.sql"),
+    ),
 ];
 
 /// A connection to the file.
@@ -792,8 +796,8 @@ mod tests {
         assert!(old.batch("look", "SELECT * FROM conversation").is_err());
         drop(old);
         let new = Sqlite::open(&path).unwrap();
-        let newest = ours.iter().map(Migration::version).max().unwrap();
-        let newest = u32::try_from(newest).unwrap();
+        let newest = migrations().unwrap().iter().map(Migration::version).max();
+        let newest = u32::try_from(newest.unwrap()).unwrap();
         assert_eq!(new.version().unwrap(), newest);
         new.batch("look", "SELECT * FROM conversation").unwrap();
         assert!(is_marked_as_ours(&new.0).unwrap());

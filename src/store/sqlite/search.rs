@@ -39,9 +39,17 @@ const TURNS: Fts = Fts {
     rank: "bm25(turn_fts)",
     names: ("turns", "turn number"),
 };
+const IMPORTED: Fts = Fts {
+    table: "imported_fts",
+    texts: "imported_text",
+    number: "n",
+    columns: "content",
+    rank: "bm25(imported_fts)",
+    names: ("imported messages", "message number"),
+};
 
-/// The virtual tables of both.
-pub(super) const INDEX_TABLES: [&str; 2] = [ITEMS.table, TURNS.table];
+/// The virtual tables of all.
+pub(super) const INDEX_TABLES: [&str; 3] = [ITEMS.table, TURNS.table, IMPORTED.table];
 
 /// Names what was being done with an index when SQLite refused: one that is damaged is made again.
 pub(super) fn index_failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
@@ -55,6 +63,7 @@ const fn fts(index: SearchIndex) -> &'static Fts {
     match index {
         SearchIndex::Items => &ITEMS,
         SearchIndex::Turns => &TURNS,
+        SearchIndex::Imported => &IMPORTED,
     }
 }
 
@@ -164,7 +173,8 @@ impl Sqlite {
         } = fts(index);
         let sql = format!(
             "INSERT INTO {table} (rowid, {columns})
-             SELECT {number}, {columns} FROM {texts} WHERE {number} BETWEEN ?1 AND ?2 ORDER BY {number}"
+             SELECT {number}, {columns} FROM {texts} WHERE {number} BETWEEN ?1 AND ?2
+                AND NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) ORDER BY {number}"
         );
         let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let what = "make texts searchable";

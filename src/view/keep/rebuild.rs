@@ -89,6 +89,8 @@ pub struct DerivedFaultsView {
     pub handoffs: u64,
     /// Sums of checks, by parts of the log.
     pub checks: u64,
+    /// Rows of imported conversations.
+    pub imported: u64,
     /// Names of what is erased.
     pub erased: u64,
     /// 1 where what is noted of settings is another.
@@ -108,6 +110,7 @@ impl DerivedFaultsView {
             councils: faults.councils,
             handoffs: faults.handoffs,
             checks: faults.checks,
+            imported: faults.imported,
             erased: faults.erased,
             settings: faults.settings,
             indexed: faults.indexed,

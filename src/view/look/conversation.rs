@@ -115,16 +115,19 @@ pub struct ConversationListView {
     pub next: Option<String>,
     /// The project whose conversations are listed; null for all.
     pub project: Option<ProjectView>,
+    /// How many imported conversations there are beside them, on the first page; 0 on others.
+    pub imported: u64,
 }
 
 impl ConversationListView {
-    /// Of a page.
-    pub fn of(list: &ConversationList) -> Self {
+    /// Of a page, with how many imported conversations there are beside it.
+    pub fn of(list: &ConversationList, imported: u64) -> Self {
         let all = list.conversations.iter();
         ConversationListView {
             conversations: all.map(ListedConversationView::of).collect(),
             next: list.next.map(|cursor| cursor.to_string()),
             project: list.project.as_ref().map(ProjectView::of),
+            imported,
         }
     }
 }

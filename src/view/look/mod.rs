@@ -8,6 +8,7 @@ pub mod council;
 pub mod digests;
 pub mod drift;
 pub mod exchange;
+pub mod imported;
 pub mod log_line;
 pub mod outcome;
 pub mod search;

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::app::look::imported::origin_word;
 use crate::app::look::search::{HitSource, RankedCount, SearchHit, SearchResult, TitleHit};
+use crate::record::ledger::imported::ImportFormat;
 
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
@@ -22,8 +24,10 @@ pub struct SearchView {
 /// A conversation whose title has the words.
 #[derive(Clone, Debug, Serialize)]
 pub struct TitleHitView {
-    /// Id of the conversation.
-    pub conversation: Uuid,
+    /// Id of the conversation; null of an imported one.
+    pub conversation: Option<Uuid>,
+    /// `gently`, or where it is from: `imported:chatgpt`.
+    pub origin: String,
     /// The first digits of it, as commands take them.
     pub id: String,
     /// What it is called.
@@ -34,6 +38,7 @@ impl TitleHitView {
     fn of(hit: &TitleHit) -> Self {
         TitleHitView {
             conversation: hit.conversation,
+            origin: origin(hit.format),
             id: hit.short.clone(),
             title: hit.title.clone(),
         }
@@ -63,8 +68,14 @@ pub struct SearchHitView {
     pub time: String,
     /// Its line in the log, from 1.
     pub line: u64,
-    /// `question`, `answer`, `fact`, `note` or `decision`.
+    /// `question`, `answer`, `imported`, `fact`, `note` or `decision`.
     pub kind: &'static str,
+    /// `gently`, or where it is from: `imported:chatgpt`, which is not verified.
+    pub origin: String,
+    /// The id of an imported conversation.
+    pub imported: Option<String>,
+    /// The place of the message in it, from 1.
+    pub number: Option<u64>,
     /// What its conversation is called; null without one, and where that is not here.
     pub title: Option<String>,
     /// Id of the conversation; null for an item.
@@ -109,6 +120,9 @@ impl SearchHitView {
             time: hit.at.to_string(),
             line: hit.line + 1,
             kind: "",
+            origin: origin(None),
+            imported: None,
+            number: None,
             title: hit.title.clone(),
             conversation: None,
             exchange: None,
@@ -140,12 +154,37 @@ impl SearchHitView {
                 view.turn = Some(*turn);
                 view.model = Some(model.clone());
             }
+            HitSource::Imported {
+                id,
+                number,
+                format,
+                by_user,
+                model,
+            } => {
+                view.kind = "imported";
+                view.origin = origin(Some(*format));
+                view.by = match by_user {
+                    true => "user",
+                    false => "model",
+                };
+                view.imported = Some(id.clone());
+                view.number = Some(*number);
+                view.model.clone_from(model);
+            }
             HitSource::Item { id, kind } => {
                 view.kind = kind.name();
                 view.item = Some(id.clone());
             }
         }
         view
+    }
+}
+
+/// Where something is from.
+fn origin(format: Option<ImportFormat>) -> String {
+    match format {
+        Some(format) => origin_word(Some(format)),
+        None => "gently".to_owned(),
     }
 }
 

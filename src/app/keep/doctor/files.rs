@@ -11,10 +11,11 @@ use super::{DoctorCheck, away};
 use crate::app::redacted::clean;
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
-const KEYS: [(&str, u32); 3] = [
+const KEYS: [(&str, u32); 4] = [
     ("keys", 0o700),
     ("keys/auth.key", 0o600),
     ("keys/signing.key", 0o600),
+    ("keys/import.key", 0o600),
 ];
 
 /// Whether others can read or change what is private.

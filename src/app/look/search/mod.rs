@@ -11,6 +11,7 @@
 mod snippet;
 mod typed;
 
+use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 
 use uuid::Uuid;
@@ -23,13 +24,15 @@ use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::home::Home;
 use crate::record::hash::Hash32;
+use crate::record::ledger::imported::{ImportFormat, ImportedRole, message_number};
 use crate::record::ledger::item::ItemKind;
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ConversationRow, ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery,
-    TextSpan, ThreadFilter, TurnFilter, TurnMatch,
+    ConversationRow, ExchangeRow, GivenTitle, ImportedFilter, ImportedMatch, ItemMatch, ReadStore,
+    StoreError, TextQuery, TextSpan, ThreadFilter, TurnFilter, TurnMatch,
 };
 
 use super::conversation::conversation;
@@ -149,6 +152,19 @@ pub enum HitSource {
         /// Its conversation; none of an exchange from before there were any.
         conversation: Option<Uuid>,
     },
+    /// A message of a conversation that came from a file: the newest of it that fits.
+    Imported {
+        /// Id of the conversation, such as `imported:000001`.
+        id: String,
+        /// Its place in the conversation, from 1.
+        number: u64,
+        /// Whose file it came from.
+        format: ImportFormat,
+        /// Whether a person wrote it.
+        by_user: bool,
+        /// The model, as its source names it.
+        model: Option<String>,
+    },
     /// What somebody put on record.
     Item {
         /// Name of the item, such as `ledger:000183`.
@@ -176,9 +192,11 @@ pub struct SearchHit {
 /// A conversation whose title has what is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TitleHit {
-    /// Id of the conversation.
-    pub conversation: Uuid,
-    /// The first digits of it, as commands take them.
+    /// Id of the conversation; none of an imported one.
+    pub conversation: Option<Uuid>,
+    /// Whose file it came from, if it was imported.
+    pub format: Option<ImportFormat>,
+    /// The first digits of it, as commands take them; of an imported one its name.
     pub short: String,
     /// What it is called.
     pub title: String,
@@ -255,6 +273,7 @@ pub fn search_in(
 /// A text that fits, before anything else is read of it.
 enum TextMatch {
     Turn(TurnMatch),
+    Imported(ImportedMatch),
     Item(ItemMatch),
 }
 
@@ -262,6 +281,7 @@ impl TextMatch {
     fn text(&self) -> &str {
         match self {
             TextMatch::Turn(turn) => &turn.text,
+            TextMatch::Imported(message) => &message.text,
             TextMatch::Item(item) => &item.text,
         }
     }
@@ -274,6 +294,8 @@ struct Search<'a> {
     query: TextQuery,
     /// Which turns; none when none are looked at.
     turns: Option<TurnFilter>,
+    /// Which messages of imported conversations; none when none are looked at.
+    imported: Option<ImportedFilter>,
     /// The lines of the artifacts that are looked at; none when none are.
     items: Option<Range<u64>>,
 }
@@ -329,11 +351,19 @@ impl<'a> Search<'a> {
         let turns = has_turns
             .then(|| turn_filter(store, request, (since, until), &lines))
             .transpose()?;
+        // They belong to no conversation and no project of one's own.
+        let has_imported = has_turns && request.conversation.is_none() && request.project.is_none();
+        let imported = has_imported.then(|| ImportedFilter {
+            lines: lines.clone(),
+            by_user: request.by_user,
+            model: request.model.as_deref().map(like),
+        });
         Ok(Search {
             store,
             request,
             query: request.words.query(request.exact),
             turns,
+            imported,
             items: has_items.then_some(lines),
         })
     }
@@ -361,6 +391,21 @@ impl<'a> Search<'a> {
                 Ok(enough(&turns))
             })?;
             found.append(&mut turns);
+        }
+        if let Some(filter) = &self.imported {
+            let mut messages: Vec<(u64, TextMatch)> = Vec::new();
+            self.store
+                .search_imported(&self.query, filter, &mut |message| {
+                    // One of each conversation, which is one line of the log.
+                    let is_new = messages
+                        .last()
+                        .is_none_or(|(line, _)| *line != message.line);
+                    if is_new && self.fits(&message.text) {
+                        messages.push((message.line, TextMatch::Imported(message)));
+                    }
+                    Ok(enough(&messages))
+                })?;
+            found.append(&mut messages);
         }
         if let Some(lines) = &self.items {
             let mut items = Vec::new();
@@ -410,6 +455,19 @@ impl<'a> Search<'a> {
                     })
                 })?;
         }
+        if let Some(filter) = &self.imported {
+            let mut seen = HashSet::new();
+            self.store
+                .rank_imported(&self.query, filter, &mut |(score, message)| {
+                    if self.fits(&message.text) && seen.insert(message.line) {
+                        found.push((score, message.line, TextMatch::Imported(message)));
+                    }
+                    Ok(match seen.len() < most {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    })
+                })?;
+        }
         if let Some(lines) = &self.items {
             let mut left = most;
             self.store
@@ -428,10 +486,11 @@ impl<'a> Search<'a> {
         found.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
         found.truncate(most);
         let found = found.into_iter().map(|(_, line, found)| (line, found));
-        let (turns, items) = self.store.searchable()?;
+        let (turns, items, imported) = self.store.searchable()?;
         let ranked = RankedCount {
             hits: self.indexed()?,
             texts: self.turns.as_ref().map_or(0, |_| turns)
+                + self.imported.as_ref().map_or(0, |_| imported)
                 + self.items.as_ref().map_or(0, |_| items),
         };
         Ok(SearchResult {
@@ -470,12 +529,43 @@ impl<'a> Search<'a> {
         let hit = |(row, title): (ConversationRow, String)| {
             let short = find::short_thread(self.store, row.thread)?;
             Ok(TitleHit {
-                conversation: row.thread,
+                conversation: Some(row.thread),
+                format: None,
                 short,
                 title,
             })
         };
-        found.into_iter().map(hit).collect()
+        let mut titles: Vec<TitleHit> = found
+            .into_iter()
+            .map(hit)
+            .collect::<Result<_, StoreError>>()?;
+        titles.extend(self.imported_titles()?);
+        Ok(titles)
+    }
+
+    /// The same of imported conversations, of those recorded last.
+    fn imported_titles(&self) -> Result<Vec<TitleHit>, StoreError> {
+        if self.imported.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut found = self.store.imported_titles(TITLES)?;
+        let titles: Vec<&str> = found.iter().map(|(_, _, title)| title.as_str()).collect();
+        let fits: Vec<bool> = match self.request.exact {
+            true => titles
+                .iter()
+                .map(|title| self.request.words.is_literally_in(title))
+                .collect(),
+            false => self.store.fitting(&self.query, &titles)?,
+        };
+        let mut fits = fits.into_iter();
+        found.retain(|_| fits.next() == Some(true));
+        let hit = |(id, format, title): (String, ImportFormat, String)| TitleHit {
+            conversation: None,
+            format: Some(format),
+            short: short_name(&id),
+            title,
+        };
+        Ok(found.into_iter().map(hit).collect())
     }
 
     /// How many texts the index has for it.
@@ -484,7 +574,12 @@ impl<'a> Search<'a> {
         let turns = turns.map(|filter| self.store.count_turns(&self.query, filter));
         let items = self.items.as_ref();
         let items = items.map(|lines| self.store.count_items(&self.query, lines));
-        Ok(turns.transpose()?.unwrap_or(0) + items.transpose()?.unwrap_or(0))
+        let imported = self.imported.as_ref();
+        let imported = imported.map(|filter| self.store.count_imported_hits(&self.query, filter));
+        Ok([turns, imported, items]
+            .into_iter()
+            .flatten()
+            .sum::<Result<u64, StoreError>>()?)
     }
 
     fn count(&self) -> Result<u64, OpenHomeError> {
@@ -497,6 +592,17 @@ impl<'a> Search<'a> {
                 count += u64::from(self.fits(&turn.text));
                 Ok(ControlFlow::Continue(()))
             })?;
+        }
+        if let Some(filter) = &self.imported {
+            let mut lines = HashSet::new();
+            self.store
+                .search_imported(&self.query, filter, &mut |message| {
+                    if self.fits(&message.text) {
+                        lines.insert(message.line);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            count += u64::try_from(lines.len()).unwrap_or(u64::MAX);
         }
         if let Some(lines) = &self.items {
             self.store.search_items(&self.query, lines, &mut |item| {
@@ -527,6 +633,22 @@ impl<'a> Search<'a> {
         spans: &[TextSpan],
     ) -> Result<Option<SearchHit>, StoreError> {
         match found {
+            TextMatch::Imported(message) => {
+                let by_user = message.role == ImportedRole::User;
+                Ok(Some(SearchHit {
+                    at: self.time_of(line)?,
+                    line,
+                    source: HitSource::Imported {
+                        id: message.id.clone(),
+                        number: message.n - message_number(message.line, 0) + 1,
+                        format: message.format,
+                        by_user,
+                        model: message.model.clone(),
+                    },
+                    title: message.title.clone(),
+                    snippet: Some(Snippet::of(found.text(), spans)),
+                }))
+            }
             TextMatch::Item(item) => Ok(Some(SearchHit {
                 at: self.time_of(line)?,
                 line,

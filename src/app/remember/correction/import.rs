@@ -16,6 +16,7 @@ use super::{CheckPlace, CheckedCorrection, CorrectionInput, DomainName, Thousand
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::govern::sanitize::{Clean, Placeholders, unnumbered};
 use crate::os::read_regular;
+use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{ARBITER, IMPORT};
 use crate::record::ledger::item::{ItemKind, content, evenly_spaced};
 use crate::record::ledger::specialist::GENERAL;
@@ -79,56 +80,99 @@ pub async fn import(opened: &OpenHome, path: &Path) -> Result<CorrectionImport, 
     let text = read_regular(path, MAX_FILE).map_err(|error| {
         OpenHomeError::Refused(format!("{} can't be read: {error}", path.display()))
     })?;
-    let place = CheckPlace {
-        store: &opened.store,
-        now: open::clock()?,
-        domains: specialist::on_record(&opened.store)?,
-    };
-    let now = place.now;
-    let mut newest = newest_line(&opened.store)?;
-    let mut known = on_record(&opened.store)?;
+    let mut proposals = CorrectionProposals::begin(&opened.store)?;
     let mut made = CorrectionImport::default();
-    let mut waiting = Vec::new();
     for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() {
             continue;
         }
         made.read += 1;
-        let read = read_line(line).and_then(|(said, source)| {
-            let checked = CheckedCorrection::of(&said, source, &place);
-            checked.map_err(|error| error.to_string())
-        });
+        let read = read_line(line).and_then(|(said, source)| proposals.offer(&said, source));
         match read {
             Err(reason) => made.refused.push((number, reason)),
-            Ok(checked) if known.insert(checked.sameness()) => waiting.push(checked),
-            Ok(_) => made.unchanged += 1,
+            Ok(true) => {}
+            Ok(false) => made.unchanged += 1,
         }
     }
-    let phase = opened.kernel.phase();
-    for batch in waiting.chunks(BATCH) {
-        // Another import may have recorded the same since it was looked at what is on record.
-        let seen = newest;
-        let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-            let is_same = newest_line(store)? == seen;
-            Ok((!is_same).then(|| MEANWHILE.to_owned()))
-        };
-        let (recorded, removed) =
-            record_all_with_placeholders(opened, key, allowed, |numbers, session| {
-                let (mut all, mut removed) = (Vec::new(), 0);
-                for checked in batch {
-                    let clean = checked.clean(numbers);
-                    removed += u64::try_from(clean.0.removed.len()).unwrap_or(u64::MAX);
-                    all.push(checked.artifact((&clean.0, &clean.1), session, (phase, now))?);
-                }
-                Ok((all, removed))
-            })
-            .await?;
-        newest = recorded.last().map(|one| one.line);
-        made.removed += removed;
-        let ids = recorded.into_iter().map(|one| one.document.id);
-        made.recorded.extend(ids);
-    }
+    proposals.record(opened, key).await?;
+    (made.recorded, made.removed) = (proposals.recorded, proposals.removed);
     Ok(made)
+}
+
+/// Corrections of others on their way to the record: each is proposed once.
+pub struct CorrectionProposals<'a> {
+    place: CheckPlace<'a>,
+    newest: Option<u64>,
+    known: HashSet<Sameness>,
+    waiting: Vec<CheckedCorrection>,
+    /// Ids of those that are on record by now.
+    pub recorded: Vec<String>,
+    /// How many secrets were removed from them.
+    pub removed: u64,
+}
+
+impl<'a> CorrectionProposals<'a> {
+    /// Beside what a store has.
+    pub fn begin(store: &'a ReadStore) -> Result<Self, OpenHomeError> {
+        Ok(CorrectionProposals {
+            place: CheckPlace {
+                store,
+                now: open::clock()?,
+                domains: specialist::on_record(store)?,
+            },
+            newest: newest_line(store)?,
+            known: on_record(store)?,
+            waiting: Vec::new(),
+            recorded: Vec::new(),
+            removed: 0,
+        })
+    }
+
+    /// Has one wait to be recorded; false for one that is on record already, or waits. Else why it is none.
+    pub fn offer(&mut self, said: &CorrectionInput, source: &'static str) -> Result<bool, String> {
+        let checked = CheckedCorrection::of(said, source, &self.place);
+        let checked = checked.map_err(|error| error.to_string())?;
+        let is_new = self.known.insert(checked.sameness());
+        if is_new {
+            self.waiting.push(checked);
+        }
+        Ok(is_new)
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Records those that wait.
+    pub async fn record(&mut self, opened: &OpenHome, key: Hash32) -> Result<(), OpenHomeError> {
+        let (phase, now) = (opened.kernel.phase(), self.place.now);
+        let waiting = std::mem::take(&mut self.waiting);
+        for batch in waiting.chunks(BATCH) {
+            // Another import may have recorded the same since it was looked at what is on record.
+            let seen = self.newest;
+            let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+                let is_same = newest_line(store)? == seen;
+                Ok((!is_same).then(|| MEANWHILE.to_owned()))
+            };
+            let (recorded, removed) =
+                record_all_with_placeholders(opened, key, allowed, |numbers, session| {
+                    let (mut all, mut removed) = (Vec::new(), 0);
+                    for checked in batch {
+                        let clean = checked.clean(numbers);
+                        removed += u64::try_from(clean.0.removed.len()).unwrap_or(u64::MAX);
+                        all.push(checked.artifact((&clean.0, &clean.1), session, (phase, now))?);
+                    }
+                    Ok((all, removed))
+                })
+                .await?;
+            self.newest = recorded.last().map(|one| one.line);
+            self.removed += removed;
+            let ids = recorded.into_iter().map(|one| one.document.id);
+            self.recorded.extend(ids);
+        }
+        Ok(())
+    }
 }
 
 /// Line of the newest correction.

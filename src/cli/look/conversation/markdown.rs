@@ -61,7 +61,7 @@ fn evidence(of: &AnswerEvidence) -> String {
 }
 
 /// A text in fenced code.
-fn fenced(text: &str) -> String {
+pub(super) fn fenced(text: &str) -> String {
     let text = spelled(text);
     let longest = text.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().saturating_add(1).max(FENCE));
@@ -72,7 +72,7 @@ fn fenced(text: &str) -> String {
 /// A text on one line that is nothing but its characters. Escaped is what a reader of Markdown, also
 /// of its usual extensions, may take for a sign of its own: everywhere, or where a line or a word
 /// begins or ends; nothing else, so that a name such as `openai/gpt-4o-mini` stays one.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = spelled_on_a_line(text);
     let mut out = String::with_capacity(text.len());
     let mut before = None;

@@ -1,0 +1,156 @@
+//! What an AUA state store has beside conversations: promotions, which bind nothing here, and its audit
+//! log, as it was received.
+
+use std::collections::HashMap;
+
+use serde_json::{Number, Value};
+
+use super::conversation::{id_on_record, time_of};
+use crate::app::home::open::OpenHomeError;
+use crate::govern::sanitize::{Placeholders, redact_document, redact_with};
+use crate::import::{SourceAudit, SourcePromotion};
+use crate::keys::ImportKey;
+use crate::record::hash::Hash32;
+use crate::record::ledger::imported::{
+    IMPORTED_AUDIT, IMPORTED_PROMOTION, ImportFormat, digest_of,
+};
+use crate::record::ledger::item::content;
+use crate::recorder::ArtifactField;
+use crate::store::{ArtifactFilter, ReadStore};
+
+/// The largest whole number that every reader of JSON keeps.
+const EXACT: u64 = 1 << 53;
+
+/// Something that is recorded beside conversations.
+pub struct BesideArtifact {
+    /// The kind of its artifact.
+    pub kind: &'static str,
+    /// What stands before its number.
+    pub prefix: &'static str,
+    /// What it says, but for who received it, and with which import.
+    pub said: Vec<(&'static str, ArtifactField)>,
+    /// How many secrets were removed.
+    pub removed: u64,
+    /// SHA-256 of what it says.
+    digest: Option<Hash32>,
+    /// What it is known by in its source.
+    name: String,
+}
+
+/// What is on record of them already: the newest digest of each name.
+#[derive(Default)]
+pub struct BesideOnRecord(HashMap<(&'static str, String), Option<Hash32>>);
+
+impl BesideOnRecord {
+    /// Of a store.
+    pub fn of(store: &ReadStore) -> Result<Self, OpenHomeError> {
+        let mut known = HashMap::new();
+        for kind in [IMPORTED_PROMOTION, IMPORTED_AUDIT] {
+            for row in store.artifacts(ArtifactFilter::Kind(kind))? {
+                let Some(content) = content(row.document.as_deref()) else {
+                    continue;
+                };
+                let digest = digest_of(&content);
+                let named = content["source_id"].as_str();
+                // Logs have no id: each is known by what it says.
+                let name = match (named, digest) {
+                    (Some(name), _) => name.to_owned(),
+                    (None, Some(digest)) => digest.to_string(),
+                    (None, None) => continue,
+                };
+                known.insert((kind, name), digest);
+            }
+        }
+        Ok(BesideOnRecord(known))
+    }
+
+    /// Whether it is on record as it is; from now on it is.
+    pub fn holds(&mut self, one: &BesideArtifact) -> bool {
+        let key = (one.kind, one.name.clone());
+        let known = self.0.insert(key, one.digest);
+        known.is_some_and(|known| known.is_some() && known == one.digest)
+    }
+}
+
+/// A promotion: it is on record for the view alone.
+pub fn promotion(
+    key: &ImportKey,
+    format: ImportFormat,
+    source: &SourcePromotion,
+) -> BesideArtifact {
+    let mut numbers = Placeholders::new([0; 32]);
+    let mut removed = 0;
+    let mut text = |text: Option<&str>| match text {
+        None => ArtifactField::Null,
+        Some(text) => {
+            let redacted = redact_with(text, &mut numbers);
+            removed += u64::try_from(redacted.found.len()).unwrap_or(u64::MAX);
+            ArtifactField::Text(redacted.clean)
+        }
+    };
+    let at = time_of(source.at).map(|at| ArtifactField::Number(at.get()));
+    let source_id = id_on_record(key, &source.id);
+    let said = vec![
+        ("at", at.unwrap_or(ArtifactField::Null)),
+        ("event", text(Some(&source.event))),
+        ("format", ArtifactField::Word(format.name().to_owned())),
+        ("from_model", text(source.from_model.as_deref())),
+        ("metadata", text(source.metadata.as_deref())),
+        ("reverted", ArtifactField::Flag(source.is_reverted)),
+        ("source_id", ArtifactField::Word(source_id.clone())),
+        ("specialist", text(Some(&source.specialist))),
+        ("to_model", text(source.to_model.as_deref())),
+    ];
+    BesideArtifact {
+        kind: IMPORTED_PROMOTION,
+        prefix: IMPORTED_PROMOTION,
+        digest: digest_of(&ArtifactField::Map(said.clone()).to_json()),
+        said,
+        removed,
+        name: source_id,
+    }
+}
+
+/// Another program's audit log, with what of it could be computed again.
+pub fn audit(format: ImportFormat, source: SourceAudit) -> BesideArtifact {
+    let number = ArtifactField::Number;
+    let rows = source.rows.into_iter().map(Value::Object).map(exact);
+    let mut numbers = Placeholders::new([0; 32]);
+    let (rows, kinds) = redact_document(Value::Array(rows.collect()), Vec::new(), &mut numbers);
+    let (same, other) = source.computed;
+    let said = vec![
+        ("computed_other", number(other)),
+        ("computed_same", number(same)),
+        ("format", ArtifactField::Word(format.name().to_owned())),
+        ("linked", number(source.linked)),
+        ("rows", ArtifactField::Document(rows)),
+        ("verified", ArtifactField::Flag(false)),
+    ];
+    let digest = digest_of(&ArtifactField::Map(said.clone()).to_json());
+    BesideArtifact {
+        kind: IMPORTED_AUDIT,
+        prefix: "audit",
+        name: digest.map(|digest| digest.to_string()).unwrap_or_default(),
+        digest,
+        said,
+        removed: u64::try_from(kinds.len()).unwrap_or(u64::MAX),
+    }
+}
+
+/// A value whose numbers every reader keeps as they are: larger ones become texts.
+fn exact(value: Value) -> Value {
+    let is_kept = |number: &Number| match (number.as_u64(), number.as_i64()) {
+        (Some(n), _) => n < EXACT,
+        (None, Some(n)) => n.unsigned_abs() < EXACT,
+        (None, None) => true,
+    };
+    match value {
+        Value::Number(number) if !is_kept(&number) => Value::String(number.to_string()),
+        Value::Array(all) => all.into_iter().map(exact).collect(),
+        Value::Object(all) => all
+            .into_iter()
+            .map(|(key, one)| (key, exact(one)))
+            .collect(),
+        other => other,
+    }
+}

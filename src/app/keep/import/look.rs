@@ -1,0 +1,80 @@
+//! Imports on record: their list, and one of them with its conversations.
+
+use serde_json::Value;
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::imported::{ListedImport, listed};
+use crate::home::Home;
+use crate::record::ledger::imported::IMPORT;
+use crate::record::ledger::item::content;
+use crate::record::ledger::short_name::record_name;
+use crate::record::time::Seconds;
+use crate::record::unseen::spelled_on_a_line;
+use crate::store::{ArtifactFilter, ReadStore};
+
+/// An import, as lists show it.
+pub struct ImportSummary {
+    /// Its id, such as `import:000001`.
+    pub id: String,
+    /// When it was put on record; none of one that was ended before.
+    pub at: Option<Seconds>,
+    /// What its artifact says; none of one that was ended before it was on record.
+    pub content: Option<Value>,
+    /// How many conversations of it are on record with their texts.
+    pub conversations: u64,
+}
+
+/// All imports of a home, the oldest first.
+pub fn imports(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
+    let store = open::store(home)?;
+    store.reading(|store| {
+        let mut found: Vec<ImportSummary> = Vec::new();
+        for row in store.artifacts(ArtifactFilter::Kind(IMPORT))? {
+            found.push(ImportSummary {
+                at: store.time_of_line(row.line)?,
+                content: content(row.document.as_deref()),
+                conversations: count(store, &row.id)?,
+                id: row.id,
+            });
+        }
+        for id in store.named_imports()? {
+            if found.iter().all(|known| known.id != id) {
+                found.push(ImportSummary {
+                    conversations: count(store, &id)?,
+                    id,
+                    at: None,
+                    content: None,
+                });
+            }
+        }
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(found)
+    })
+}
+
+fn count(store: &ReadStore, id: &str) -> Result<u64, OpenHomeError> {
+    let all = store.imported_with(id)?.len();
+    Ok(u64::try_from(all).unwrap_or(u64::MAX))
+}
+
+/// One import, with its conversations that are on record with their texts, oldest first.
+pub fn shown(
+    home: &Home,
+    typed: &str,
+) -> Result<(ImportSummary, Vec<ListedImport>), OpenHomeError> {
+    let id = record_name(typed).unwrap_or_else(|| typed.trim().to_owned());
+    let found = imports(home)?.into_iter().find(|one| one.id == id);
+    let found = found.ok_or_else(|| {
+        OpenHomeError::Refused(format!(
+            "no import '{}' here: gently import list shows them",
+            spelled_on_a_line(typed)
+        ))
+    })?;
+    let store = open::store(home)?;
+    let conversations = store.reading(|store| {
+        let all = store.imported_with(&found.id)?.into_iter();
+        all.map(|row| Ok(listed(store, row)?))
+            .collect::<Result<Vec<_>, OpenHomeError>>()
+    })?;
+    Ok((found, conversations))
+}

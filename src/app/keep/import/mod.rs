@@ -1,0 +1,744 @@
+//! Imports: conversations of other programs, taken from a file and put on record as they were received.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `conversation` | one conversation without its secrets |
+//! | `beside` | promotions and the audit log of an AUA state store |
+//! | `look` | the list of imports, and one of them |
+//!
+//! The file is read by a thread of its own, a few pieces ahead. What was recorded stays, whatever stops
+//! the rest: the next run sees it as unchanged, and goes on.
+
+mod beside;
+mod conversation;
+mod look;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio_util::sync::CancellationToken;
+
+pub use look::{ImportSummary, imports, shown};
+
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::moment::when;
+use crate::app::redacted::clean;
+use crate::app::remember::correction::import::CorrectionProposals;
+use crate::app::remember::correction::{CorrectionInput, DomainName};
+use crate::app::sentence::RequestField;
+use crate::app::set_up::rules_in_force::{fingerprint, put_in_force};
+use crate::config::Config;
+use crate::govern::sanitize::redact;
+use crate::home::Home;
+use crate::import::{
+    ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
+    SourcePiece, read, read_flat_aua,
+};
+use crate::keys::ImportKey;
+use crate::record::hash::Hash32;
+use crate::record::ledger::correction::{DecayClass, IMPORT as FROM_A_FILE};
+use crate::record::ledger::imported::{
+    IMPORT, IMPORTED_CONVERSATION, IMPORTED_PROMOTION, ImportFormat,
+};
+use crate::record::ledger::item::evenly_spaced;
+use crate::record::ledger::specialist::GENERAL;
+use crate::record::time::Seconds;
+use crate::recorder::{
+    ArtifactField, ArtifactId, ImportBatch, NewArtifact, NewImportedConversation, RecorderError,
+    SourceTag, always,
+};
+use crate::store::ReadStore;
+use beside::{BesideArtifact, BesideOnRecord};
+use conversation::{CleanConversation, cleaned, id_on_record, tag_of, time_of};
+
+/// So much text is recorded in one transaction, in bytes.
+const BATCH_BYTES: usize = 4 << 20;
+/// So many conversations are.
+const BATCH: usize = 256;
+/// So many pieces are read ahead.
+const AHEAD: usize = 2;
+/// Where the adaptive utility agent has the key of its texts.
+const AUA_KEY: &str = "AUA_ENCRYPTION_KEY";
+
+/// What is to be imported.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// Whose file it is.
+    pub format: ImportFormat,
+    /// Where it lies.
+    pub source: ImportSource,
+    /// Nothing that was last changed before: a time, a day or an age.
+    pub since: Option<String>,
+    /// Only what is called so.
+    pub only: Option<String>,
+}
+
+/// Where what is imported lies.
+#[derive(Clone, Debug)]
+pub enum ImportSource {
+    /// A file.
+    File(PathBuf),
+    /// The folder of a project of the adaptive utility agent 0.7, whose state is files.
+    FlatFolder(PathBuf),
+}
+
+/// What became of a file. Of what was read each is recorded, unchanged, refused or skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    /// What the file has: conversations, and what else it holds.
+    pub read: u64,
+    /// Put on record.
+    pub recorded: u64,
+    /// Of those recorded, how many took the place of an earlier import.
+    pub replaced: u64,
+    /// On record already, as they are.
+    pub unchanged: u64,
+    /// Can't be taken, by reasons.
+    pub refused: BTreeMap<String, u64>,
+    /// Not wanted, by reasons.
+    pub skipped: BTreeMap<String, u64>,
+    /// Of those recorded, how many are corrections, which are proposed.
+    pub corrections: u64,
+    /// Of those recorded, how many are promotions, which bind nothing.
+    pub promotions: u64,
+    /// Of those recorded, how many are another program's audit log.
+    pub audits: u64,
+    /// Messages of what is recorded.
+    pub messages: u64,
+    /// Messages of what is recorded that are left out, by reasons.
+    pub left_out: BTreeMap<String, u64>,
+    /// Secrets that were removed.
+    pub removed: u64,
+}
+
+/// How an import ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportEnd {
+    /// All of the file was gone through.
+    Whole,
+    /// Somebody stopped it.
+    Interrupted,
+    /// Something stopped it.
+    Stopped,
+}
+
+impl ImportEnd {
+    /// The word on record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ImportEnd::Whole => "whole",
+            ImportEnd::Interrupted => "interrupted",
+            ImportEnd::Stopped => "stopped",
+        }
+    }
+}
+
+/// What came of an import.
+pub struct ImportOutcome {
+    /// The import on record; none where nothing was recorded.
+    pub id: Option<String>,
+    /// Whose file it was.
+    pub format: ImportFormat,
+    /// What is known of the file, or of several by their names in their folder; none where they could not be
+    /// read to their end.
+    pub files: Vec<(String, SourceFile)>,
+    /// What became of what it has.
+    pub counts: ImportCounts,
+    /// Each thing that is refused.
+    pub refusals: Vec<RefusedPiece>,
+    /// How it ended.
+    pub end: ImportEnd,
+    /// What stopped it.
+    pub fault: Option<OpenHomeError>,
+    /// That the import could not be put on record, as well.
+    pub unrecorded: Option<OpenHomeError>,
+}
+
+/// Looks through a file and says what an import of it would do; changes nothing.
+pub async fn look_through(
+    home: &Home,
+    request: &ImportRequest,
+    cancelled: &CancellationToken,
+    tell: &dyn Fn(&ImportCounts),
+) -> Result<ImportOutcome, OpenHomeError> {
+    let (store, config) = (open::store(home)?, open::config(home)?);
+    put_in_force(&config)?;
+    let key = ImportKey::peek(&home.root().join("keys"))?;
+    let run = ImportRun::begin((&store, &config), (key, None), request)?;
+    run.go_through(request, cancelled, tell).await
+}
+
+/// Imports a file: puts on record what is not there.
+pub async fn import(
+    opened: &OpenHome,
+    request: &ImportRequest,
+    cancelled: &CancellationToken,
+    tell: &dyn Fn(&ImportCounts),
+) -> Result<ImportOutcome, OpenHomeError> {
+    let by = opened.authorize().await?;
+    if !opened.keeps_text() {
+        return Err(OpenHomeError::Refused(
+            "this home keeps no texts (store.content is \"none\"), and an imported conversation is nothing but its \
+             text: nothing was imported. To keep texts from now on: gently config set store.content sanitized"
+                .to_owned(),
+        ));
+    }
+    let key = ImportKey::take(&opened.home.root().join("keys"))?;
+    let key = key.ok_or_else(|| {
+        let why = "another import into this home is running: wait until it is over, and give the same command again";
+        OpenHomeError::Refused(why.to_owned())
+    })?;
+    let writer = ImportWriter {
+        opened,
+        by,
+        import: next_import(&opened.store)?,
+    };
+    let place = (&*opened.store, &opened.config);
+    let run = ImportRun::begin(place, (key, Some(writer)), request)?;
+    run.go_through(request, cancelled, tell).await
+}
+
+/// The id of the next import: behind those on record, and behind those that were ended before they could
+/// be, which conversations name.
+fn next_import(store: &ReadStore) -> Result<String, OpenHomeError> {
+    let newest = store.newest_artifact(IMPORT)?.map(|row| row.id);
+    let named = store.named_imports()?;
+    let numbers = newest.iter().chain(&named).filter_map(|id| {
+        let number = id.strip_prefix(IMPORT)?.strip_prefix(':')?;
+        number.parse::<u64>().ok()
+    });
+    Ok(format!("{IMPORT}:{:06}", numbers.max().unwrap_or(0) + 1))
+}
+
+/// Who puts on record.
+struct ImportWriter<'a> {
+    opened: &'a OpenHome,
+    by: Hash32,
+    /// The import that conversations name; it comes on record behind them.
+    import: String,
+}
+
+/// One import while it runs.
+struct ImportRun<'a> {
+    store: &'a ReadStore,
+    format: ImportFormat,
+    key: ImportKey,
+    rules: Hash32,
+    writer: Option<ImportWriter<'a>>,
+    since: Option<Seconds>,
+    only: Option<String>,
+    /// Ids of the source that were there already.
+    seen: HashSet<String>,
+    corrections: CorrectionProposals<'a>,
+    beside: BesideOnRecord,
+    waiting: ImportBatch,
+    waiting_bytes: usize,
+    /// What is counted once it is recorded.
+    waiting_counts: ImportCounts,
+    counts: ImportCounts,
+    refusals: Vec<RefusedPiece>,
+}
+
+impl<'a> ImportRun<'a> {
+    fn begin(
+        (store, config): (&'a ReadStore, &Config),
+        (key, writer): (ImportKey, Option<ImportWriter<'a>>),
+        request: &ImportRequest,
+    ) -> Result<Self, OpenHomeError> {
+        let since = request.since.as_deref();
+        let since = since.map(|text| when(RequestField::Since, text, open::clock_or_epoch()));
+        let import = writer.as_ref().map(|writer| writer.import.clone());
+        Ok(ImportRun {
+            store,
+            format: request.format,
+            key,
+            rules: fingerprint(config)?,
+            writer,
+            since: since.transpose().map_err(OpenHomeError::Wanting)?,
+            only: request.only.as_deref().map(str::to_lowercase),
+            seen: HashSet::new(),
+            corrections: CorrectionProposals::begin(store)?,
+            beside: BesideOnRecord::of(store)?,
+            waiting: ImportBatch {
+                import: import.unwrap_or_default(),
+                ..ImportBatch::default()
+            },
+            waiting_bytes: 0,
+            waiting_counts: ImportCounts::default(),
+            counts: ImportCounts::default(),
+            refusals: Vec::new(),
+        })
+    }
+
+    async fn go_through(
+        mut self,
+        request: &ImportRequest,
+        cancelled: &CancellationToken,
+        tell: &dyn Fn(&ImportCounts),
+    ) -> Result<ImportOutcome, OpenHomeError> {
+        let (mut pieces, reader) = start_reading(request);
+        let mut end = ImportEnd::Whole;
+        let mut fault = loop {
+            let piece = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => {
+                    end = ImportEnd::Interrupted;
+                    break None;
+                }
+                piece = pieces.recv() => piece,
+            };
+            let Some(piece) = piece else { break None };
+            let taken = self.take(piece).await;
+            tell(&self.counts);
+            if let Err(fault) = taken {
+                end = ImportEnd::Stopped;
+                break Some(fault);
+            }
+        };
+        drop(pieces);
+        if fault.is_none()
+            && let Err(why) = self.record().await
+        {
+            (end, fault) = (ImportEnd::Stopped, Some(why));
+        }
+        let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let files = match read {
+            Ok(files) => files,
+            Err(SourceError { file: None, .. }) if self.counts == ImportCounts::default() => {
+                return Err(unreadable(read));
+            }
+            // Whoever stops the reading is told nothing new by that.
+            Err(SourceError { ref file, .. }) => {
+                let file = file.as_deref().cloned();
+                let files = file.into_iter().map(|file| (String::new(), file));
+                let files = files.collect();
+                if end == ImportEnd::Whole {
+                    (end, fault) = (ImportEnd::Stopped, Some(unreadable(read)));
+                }
+                files
+            }
+        };
+        self.conclude(files, end, fault).await
+    }
+
+    async fn conclude(
+        self,
+        files: Vec<(String, SourceFile)>,
+        end: ImportEnd,
+        fault: Option<OpenHomeError>,
+    ) -> Result<ImportOutcome, OpenHomeError> {
+        let mut outcome = ImportOutcome {
+            id: None,
+            format: self.format,
+            files,
+            counts: self.counts,
+            refusals: self.refusals,
+            end,
+            fault,
+            unrecorded: None,
+        };
+        if let Some(writer) = &self.writer {
+            match writer.record_import(&outcome).await {
+                Ok(id) => outcome.id = Some(id),
+                Err(why) if outcome.fault.is_some() => outcome.unrecorded = Some(why),
+                Err(why) => (outcome.end, outcome.fault) = (ImportEnd::Stopped, Some(why)),
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Takes the next piece of the file.
+    async fn take(&mut self, piece: SourcePiece) -> Result<(), OpenHomeError> {
+        self.counts.read += 1;
+        match piece {
+            SourcePiece::Conversation(source) => self.conversation(&source)?,
+            SourcePiece::Refused(refused) => self.refuse(refused),
+            SourcePiece::Correction(source) => self.correction(&source),
+            SourcePiece::Promotion(source) => {
+                let made = beside::promotion(&self.key, self.format, &source);
+                self.beside(made).await?;
+            }
+            SourcePiece::Audit(source) => {
+                let made = beside::audit(self.format, source);
+                self.beside(made).await?;
+            }
+        }
+        let waits = self.waiting.new.len() + self.corrections.waiting();
+        match self.waiting_bytes >= BATCH_BYTES || waits >= BATCH {
+            true => self.record().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Counts what can't be taken; it is named without secrets.
+    fn refuse(&mut self, mut refused: RefusedPiece) {
+        refused.place = clean(&refused.place);
+        refused.name = refused.name.as_deref().map(clean);
+        refused.detail = clean(&refused.detail);
+        *self
+            .counts
+            .refused
+            .entry(refused.reason.to_owned())
+            .or_default() += 1;
+        self.refusals.push(refused);
+    }
+
+    fn skip(&mut self, reason: &str) {
+        *self.counts.skipped.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Has a correction wait to be proposed.
+    fn correction(&mut self, source: &SourceCorrection) {
+        let offered = correction_input(source).and_then(|said| {
+            let offered = self.corrections.offer(&said, FROM_A_FILE);
+            offered.map_err(|why| ("correction", why))
+        });
+        match offered {
+            Ok(true) => {
+                self.waiting_counts.recorded += 1;
+                self.waiting_counts.corrections += 1;
+            }
+            Ok(false) => self.counts.unchanged += 1,
+            Err((reason, detail)) => self.refuse(RefusedPiece {
+                place: "a correction".to_owned(),
+                name: Some(source.claim.clone()),
+                reason,
+                detail,
+            }),
+        }
+    }
+
+    /// Records what is no conversation, unless it is on record as it is.
+    async fn beside(&mut self, made: BesideArtifact) -> Result<(), OpenHomeError> {
+        if self.beside.holds(&made) {
+            self.counts.unchanged += 1;
+            return Ok(());
+        }
+        let is_promotion = made.kind == IMPORTED_PROMOTION;
+        if let Some(writer) = &self.writer {
+            let mut content = made.said;
+            content.extend([
+                ("by", ArtifactField::Hash(writer.by)),
+                ("import", ArtifactField::Word(writer.import.clone())),
+            ]);
+            let new = NewArtifact {
+                kind: made.kind,
+                id: ArtifactId::Next {
+                    prefix: made.prefix,
+                },
+                content,
+                session: None,
+                salt: fresh_salt()?,
+                now: open::clock()?,
+            };
+            writer.opened.recorder.artifact(new, always).await?;
+        }
+        self.counts.recorded += 1;
+        self.counts.promotions += u64::from(is_promotion);
+        self.counts.audits += u64::from(!is_promotion);
+        self.counts.removed += made.removed;
+        Ok(())
+    }
+
+    /// Why a conversation is not wanted.
+    fn unwanted(&self, source: &SourceConversation) -> Option<&'static str> {
+        if let Some(only) = &self.only {
+            let title = source.title.as_deref().unwrap_or_default();
+            if title.trim().to_lowercase() != only.trim() {
+                return Some("only");
+            }
+        }
+        let newest = source
+            .messages
+            .iter()
+            .filter_map(|message| message.at)
+            .max();
+        let changed = time_of(source.updated_at.max(newest).or(source.created_at));
+        if let (Some(since), Some(changed)) = (self.since, changed)
+            && changed < since
+        {
+            return Some("since");
+        }
+        source.messages.is_empty().then_some("empty")
+    }
+
+    fn conversation(&mut self, source: &SourceConversation) -> Result<(), OpenHomeError> {
+        let place = || format!("conversation {}", source.source_id);
+        let refused = |(reason, detail)| RefusedPiece {
+            place: place(),
+            name: source.title.clone(),
+            reason,
+            detail,
+        };
+        if !self.seen.insert(source.source_id.clone()) {
+            let detail = "another conversation before it in this file has the same id".to_owned();
+            self.refuse(refused(("repeated", detail)));
+            return Ok(());
+        }
+        if let Some(reason) = self.unwanted(source) {
+            self.skip(reason);
+            return Ok(());
+        }
+        let tag = tag_of(&self.key, self.rules, self.format, source);
+        let source_id = id_on_record(&self.key, &source.source_id);
+        let known = self.store.known_import(self.format, &source_id)?;
+        let is_as_it_was = |known: &crate::store::KnownImport| {
+            known.digest.is_some() && known.tag.as_deref() == Some(&tag[..])
+        };
+        if known.as_ref().is_some_and(is_as_it_was) {
+            self.counts.unchanged += 1;
+            return Ok(());
+        }
+        let clean = match cleaned(&self.key, self.format, source) {
+            Ok(clean) => clean,
+            Err(why) => {
+                self.refuse(refused(why));
+                return Ok(());
+            }
+        };
+        match known {
+            Some(known) if known.digest == Some(clean.digest) => {
+                self.counts.unchanged += 1;
+                self.waiting.unchanged.push((known.id, tag));
+            }
+            known => {
+                let known = known.map(|known| known.id);
+                self.wait(source, clean, (source_id, known, tag))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a conversation behind those that wait to be recorded.
+    fn wait(
+        &mut self,
+        source: &SourceConversation,
+        clean: CleanConversation,
+        (source_id, replaces, tag): (String, Option<String>, SourceTag),
+    ) -> Result<(), OpenHomeError> {
+        let counts = &mut self.waiting_counts;
+        counts.recorded += 1;
+        counts.replaced += u64::from(replaces.is_some());
+        counts.messages += u64::try_from(source.messages.len()).unwrap_or(u64::MAX);
+        counts.removed += clean.removed;
+        for (reason, count) in &source.skipped {
+            *counts.left_out.entry((*reason).to_owned()).or_default() += count;
+        }
+        self.waiting_bytes += clean.bytes;
+        let Some(writer) = &self.writer else {
+            return Ok(());
+        };
+        let mut content = clean.said;
+        let word = |text: &String| ArtifactField::Word(text.clone());
+        content.extend([
+            ("by", ArtifactField::Hash(writer.by)),
+            ("import", word(&writer.import)),
+            (
+                "replaces",
+                replaces.as_ref().map_or(ArtifactField::Null, word),
+            ),
+        ]);
+        let artifact = NewArtifact {
+            kind: IMPORTED_CONVERSATION,
+            id: ArtifactId::Next { prefix: "imported" },
+            content,
+            session: None,
+            salt: fresh_salt()?,
+            now: open::clock()?,
+        };
+        self.waiting.new.push(NewImportedConversation {
+            artifact,
+            format: self.format,
+            source_id,
+            replaces,
+            tag,
+        });
+        Ok(())
+    }
+
+    /// Records what waits.
+    async fn record(&mut self) -> Result<(), OpenHomeError> {
+        let waited = std::mem::take(&mut self.waiting_counts);
+        let next = ImportBatch {
+            import: self.waiting.import.clone(),
+            ..ImportBatch::default()
+        };
+        let batch = std::mem::replace(&mut self.waiting, next);
+        self.waiting_bytes = 0;
+        if let Some(writer) = &self.writer
+            && !(batch.new.is_empty() && batch.unchanged.is_empty())
+        {
+            let recorder = &writer.opened.recorder;
+            recorder.imported(batch, open::clock()?).await?;
+        }
+        if let Some(writer) = &self.writer
+            && self.corrections.waiting() > 0
+        {
+            let before = self.corrections.removed;
+            self.corrections.record(writer.opened, writer.by).await?;
+            self.counts.removed += self.corrections.removed - before;
+        }
+        self.counts.add(waited);
+        Ok(())
+    }
+}
+
+impl ImportOutcome {
+    /// The file, where it is one, and could be read.
+    pub fn file(&self) -> Option<&SourceFile> {
+        match self.files.as_slice() {
+            [(_, file)] => Some(file),
+            _ => None,
+        }
+    }
+
+    /// SHA-256 of the file, as 64 digits; none where it could not be read.
+    pub fn sha256(&self) -> Option<String> {
+        let file = self.file()?;
+        Some(Hash32::from_bytes(file.sha256).to_string())
+    }
+}
+
+impl ImportCounts {
+    fn add(&mut self, more: ImportCounts) {
+        self.recorded += more.recorded;
+        self.replaced += more.replaced;
+        self.corrections += more.corrections;
+        self.messages += more.messages;
+        self.removed += more.removed;
+        for (reason, count) in more.left_out {
+            *self.left_out.entry(reason).or_default() += count;
+        }
+    }
+
+    /// How many are refused, for whatever reason.
+    pub fn all_refused(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
+    /// How many are skipped, for whatever reason.
+    pub fn all_skipped(&self) -> u64 {
+        self.skipped.values().sum()
+    }
+}
+
+impl ImportWriter<'_> {
+    /// Puts on record what became of a file.
+    async fn record_import(&self, outcome: &ImportOutcome) -> Result<String, OpenHomeError> {
+        let number = ArtifactField::Number;
+        let reasons = |counts: &BTreeMap<String, u64>| {
+            let counts = counts.iter();
+            let value = counts.map(|(reason, count)| (reason.clone(), (*count).into()));
+            ArtifactField::Document(serde_json::Value::Object(value.collect()))
+        };
+        let described = |file: &SourceFile| {
+            let sha256 = ArtifactField::Hash(Hash32::from_bytes(file.sha256));
+            ArtifactField::Map(vec![("bytes", number(file.bytes)), ("sha256", sha256)])
+        };
+        let file = match outcome.files.as_slice() {
+            [] => ArtifactField::Null,
+            [(_, file)] => described(file),
+            // Of a folder each.
+            several => {
+                ArtifactField::List(several.iter().map(|(_, file)| described(file)).collect())
+            }
+        };
+        let version = outcome.files.first().map(|(_, file)| file);
+        let version = version.map(|file| ArtifactField::Text(redact(&file.version).clean));
+        let counts = &outcome.counts;
+        let content = vec![
+            ("audits", number(counts.audits)),
+            ("by", ArtifactField::Hash(self.by)),
+            ("corrections", number(counts.corrections)),
+            ("end", ArtifactField::Word(outcome.end.name().to_owned())),
+            ("file", file),
+            (
+                "format",
+                ArtifactField::Word(outcome.format.name().to_owned()),
+            ),
+            ("left_out", reasons(&counts.left_out)),
+            ("messages", number(counts.messages)),
+            ("promotions", number(counts.promotions)),
+            ("read", number(counts.read)),
+            ("recorded", number(counts.recorded)),
+            ("refused", reasons(&counts.refused)),
+            ("skipped", reasons(&counts.skipped)),
+            ("unchanged", number(counts.unchanged)),
+            ("version", version.unwrap_or(ArtifactField::Null)),
+        ];
+        let id = self.import.clone();
+        let new = NewArtifact {
+            kind: IMPORT,
+            id: ArtifactId::Of(id.clone()),
+            content,
+            session: None,
+            salt: fresh_salt()?,
+            now: open::clock()?,
+        };
+        let is_free = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+            let is_taken = store.has_artifact(IMPORT, &id)?;
+            let why = "another import was recorded under its number meanwhile; its conversations are on record";
+            Ok(is_taken.then(|| why.to_owned()))
+        };
+        let recorder = &self.opened.recorder;
+        Ok(recorder.artifact(new, is_free).await?.document.id)
+    }
+}
+
+/// What a reading thread gives.
+type SourceReader = JoinHandle<SourceRead>;
+type SourceRead = Result<Vec<(String, SourceFile)>, SourceError>;
+
+/// Starts to read a file; it ends when nobody takes its pieces any more.
+fn start_reading(request: &ImportRequest) -> (Receiver<SourcePiece>, SourceReader) {
+    let (to, pieces) = channel(AHEAD);
+    let (format, source) = (request.format, request.source.clone());
+    let aua_key = open::env(AUA_KEY).and_then(|key| key.into_string().ok());
+    let reader = std::thread::spawn(move || {
+        let options = ImportOptions {
+            aua_key: aua_key.as_deref(),
+        };
+        let mut take = |piece| match to.blocking_send(piece) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        match &source {
+            ImportSource::FlatFolder(folder) => read_flat_aua(folder, &mut take),
+            ImportSource::File(file) => {
+                let read = read(format, file, &options, &mut take)?;
+                Ok(vec![(String::new(), read)])
+            }
+        }
+    });
+    (pieces, reader)
+}
+
+/// A correction as the record takes it; why it can't, in a word and a sentence.
+fn correction_input(source: &SourceCorrection) -> Result<CorrectionInput, (&'static str, String)> {
+    let domain = source.domain.as_deref().map(str::to_lowercase);
+    let domain = domain.filter(|domain| domain != GENERAL && !domain.is_empty());
+    let domain = domain.as_deref().map(str::parse::<DomainName>).transpose();
+    let subject = source.subject.as_deref().map(evenly_spaced);
+    let decay = source.decay.map(|class| class.to_string());
+    let decay = DecayClass::ALL
+        .into_iter()
+        .find(|class| Some(class.name()) == decay.as_deref());
+    Ok(CorrectionInput {
+        rejected: source.rejected.clone(),
+        subject: subject.filter(|subject| !subject.is_empty()),
+        domain: domain.map_err(|why| ("domain", why))?,
+        confidence: source.confidence,
+        decay,
+        observed_at: time_of(source.at).map(|at| at.to_string()),
+        ..CorrectionInput::of(&source.claim)
+    })
+}
+
+fn unreadable(read: SourceRead) -> OpenHomeError {
+    let why = read.err().map(|error| error.to_string());
+    OpenHomeError::Refused(why.unwrap_or_default())
+}

@@ -1,0 +1,332 @@
+//! Imported conversations, as people look at them: which they are, and what stands in one.
+//!
+//! None of it was governed or judged when it was said: wherever one is shown, it is said where it is
+//! from.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::app::find::conversation::conversation;
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::remember::project;
+use crate::app::words::beginning;
+use crate::ask::stored_text::StoredTexts;
+use crate::home::Home;
+use crate::record::ledger::imported::{ImportFormat, ImportedConversation, ImportedState};
+use crate::record::ledger::item::content;
+use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::log::page_cursor::PageCursor;
+use crate::record::time::Seconds;
+use crate::record::unseen::spelled_on_a_line;
+use crate::store::{ReadStore, StoreError};
+
+/// So many conversations of one title are named.
+const NAMED: u32 = 5;
+/// So much of a first message stands for a title.
+const TITLE: usize = 60;
+
+/// `imported from ChatGPT on 2026-11-27, not verified`.
+pub fn origin_words(format: Option<ImportFormat>, at: Option<Seconds>) -> String {
+    const DAY: usize = "2026-11-27".len();
+    let from = format.map_or("elsewhere", |format| format.shown());
+    let day = at.map(|at| at.to_string());
+    let day = day.as_deref().and_then(|at| at.get(..DAY));
+    let on = day.map_or_else(String::new, |day| format!(" on {day}"));
+    format!("imported from {from}{on}, not verified")
+}
+
+/// The word for where it is from, as the database's views have it: `imported:chatgpt`.
+pub fn origin_word(format: Option<ImportFormat>) -> String {
+    format!("imported:{}", format.map_or("", |format| format.name()))
+}
+
+/// An imported conversation in a list.
+pub struct ListedImport {
+    /// Its row.
+    pub row: ImportedConversation,
+    /// When it was put on record.
+    pub at: Option<Seconds>,
+    /// What its source called it.
+    pub title: Option<String>,
+    /// The name of its project in the source.
+    pub project: Option<String>,
+    /// How its first message begins, for one without a title.
+    pub begins: Option<String>,
+    /// The models that its source names, each once.
+    pub models: Vec<String>,
+}
+
+impl ListedImport {
+    /// What a list calls it.
+    pub fn called(&self) -> String {
+        let titled = self
+            .title
+            .as_deref()
+            .filter(|title| !title.trim().is_empty());
+        match (titled, &self.begins) {
+            (Some(title), _) => title.to_owned(),
+            (None, Some(begins)) => begins.clone(),
+            (None, None) => "(no text is here)".to_owned(),
+        }
+    }
+}
+
+/// A message of an imported conversation.
+pub struct ImportedLine {
+    /// Its place in the conversation, from 1.
+    pub number: u64,
+    /// Its id in the source.
+    pub id: String,
+    /// The id of the message that it replies to.
+    pub parent: Option<String>,
+    /// `user`, `assistant`, `system`, `tool`.
+    pub role: String,
+    /// The model, as the source names it.
+    pub model: Option<String>,
+    /// When, as the source says.
+    pub at: Option<Seconds>,
+    /// What it says.
+    pub text: String,
+    /// Whether it stands on the way that its source showed last; else it is of another branch.
+    pub is_on_way: bool,
+}
+
+/// What stands in an imported conversation.
+pub struct ImportedPage {
+    /// The conversation.
+    pub listed: ListedImport,
+    /// Its messages, in the order of the source.
+    pub messages: Vec<ImportedLine>,
+    /// Whether its text is not what was recorded.
+    pub is_changed: bool,
+}
+
+/// A page of the list of imported conversations.
+pub struct ImportedList {
+    /// Recorded last first.
+    pub conversations: Vec<ListedImport>,
+    /// Where the next page begins; none when this is the last one.
+    pub next: Option<PageCursor>,
+}
+
+/// How many imported conversations are listed.
+pub fn count(home: &Home) -> Result<u64, OpenHomeError> {
+    Ok(open::store(home)?.count_imported()?)
+}
+
+/// A page of the imported conversations of a home.
+pub fn list(home: &Home, before: Option<&str>, most: u32) -> Result<ImportedList, OpenHomeError> {
+    let before = before.map(|text| text.trim().parse::<PageCursor>());
+    let before = before.transpose();
+    let before = before.map_err(|e| OpenHomeError::Refused(e.to_string()))?;
+    let store = open::store(home)?;
+    store.reading(|store| {
+        if let Some(cursor) = before
+            && !store.is_place(cursor)?
+        {
+            let why = "the cursor is of another home: take one that gently conversation list --imported printed";
+            return Err(OpenHomeError::Refused(why.to_owned()));
+        }
+        let line = before.map(|cursor| cursor.line);
+        let mut rows = store.imported_before(line, most.saturating_add(1))?;
+        let has_more = rows.len() > usize::try_from(most).unwrap_or(usize::MAX);
+        rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let last = rows.last().filter(|_| has_more).map(|row| row.line);
+        let next = last.map(|line| store.cursor(line)).transpose()?.flatten();
+        let conversations = rows.into_iter().map(|row| listed(store, row));
+        Ok(ImportedList {
+            conversations: conversations.collect::<Result<_, _>>()?,
+            next,
+        })
+    })
+}
+
+/// The imported conversation that a text means: by its id, or by its title where no conversation of
+/// one's own is meant. None where it means something else.
+pub fn find(home: &Home, typed: &str) -> Result<Option<ImportedConversation>, OpenHomeError> {
+    let (store, config) = (open::store(home)?, open::config(home)?);
+    if let Some(id) = record_name(typed).filter(|id| id.starts_with("imported:")) {
+        let found = store.imported(&id)?.ok_or_else(|| {
+            OpenHomeError::Refused(format!(
+                "there is no {} here: gently conversation list --imported shows them",
+                short_name(&id)
+            ))
+        });
+        return found.map(Some);
+    }
+    let mut titled = store.imported_titled(typed.trim(), NAMED)?;
+    if titled.is_empty() {
+        return Ok(None);
+    }
+    let in_use = project::id_in_use(&store, &config)?;
+    if conversation(&store, typed, in_use.as_deref()).is_ok() {
+        return Ok(None);
+    }
+    match titled.len() {
+        1 => Ok(titled.pop()),
+        _ => {
+            let ids: Vec<String> = titled.iter().map(|row| short_name(&row.id)).collect();
+            Err(OpenHomeError::Refused(format!(
+                "'{}' is the title of several imported conversations: say which one, {}",
+                spelled_on_a_line(typed),
+                ids.join(", ")
+            )))
+        }
+    }
+}
+
+/// What stands in an imported conversation of a home.
+pub fn page(home: &Home, row: ImportedConversation) -> Result<ImportedPage, OpenHomeError> {
+    let store = open::store(home)?;
+    store.reading(|store| {
+        let artifact = store.artifact_of_line(row.line)?;
+        let is_changed = match &artifact {
+            Some(artifact) => !StoredTexts::of(store)?.holds_artifact(artifact)?,
+            None => false,
+        };
+        let document = artifact.and_then(|artifact| artifact.document);
+        let said = content(document.as_deref()).unwrap_or(Value::Null);
+        Ok(ImportedPage {
+            listed: listed_as(store, row, &said)?,
+            messages: messages(&said),
+            is_changed,
+        })
+    })
+}
+
+/// A conversation with what a list shows of it.
+pub fn listed(store: &ReadStore, row: ImportedConversation) -> Result<ListedImport, StoreError> {
+    let document = store
+        .artifact_of_line(row.line)?
+        .and_then(|artifact| artifact.document);
+    let said = content(document.as_deref()).unwrap_or(Value::Null);
+    listed_as(store, row, &said)
+}
+
+fn listed_as(
+    store: &ReadStore,
+    row: ImportedConversation,
+    said: &Value,
+) -> Result<ListedImport, StoreError> {
+    let text = |key: &str| said[key].as_str().map(str::to_owned);
+    let messages = said["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let first = messages.iter().find(|message| message["role"] == "user");
+    let first = first.or(messages.first());
+    let begins = first.and_then(|message| message["text"].as_str());
+    let begins = begins.map(|text| beginning(&spelled_on_a_line(text.trim()), TITLE));
+    let mut models: Vec<String> = Vec::new();
+    for model in messages
+        .iter()
+        .filter_map(|message| message["model"].as_str())
+    {
+        if models.iter().all(|known| known != model) {
+            models.push(model.to_owned());
+        }
+    }
+    Ok(ListedImport {
+        at: store.time_of_line(row.line)?,
+        title: text("title"),
+        project: text("project"),
+        begins,
+        models,
+        row,
+    })
+}
+
+/// The messages of a document, with those that stand on the way to its current one.
+fn messages(said: &Value) -> Vec<ImportedLine> {
+    let all = said["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let text = |message: &Value, key: &str| message[key].as_str().map(str::to_owned);
+    let mut lines: Vec<ImportedLine> = (1..)
+        .zip(all)
+        .map(|(number, message)| ImportedLine {
+            number,
+            id: text(message, "id").unwrap_or_default(),
+            parent: text(message, "parent"),
+            role: text(message, "role").unwrap_or_default(),
+            model: text(message, "model"),
+            at: message["at"].as_u64().and_then(|at| Seconds::new(at).ok()),
+            text: text(message, "text").unwrap_or_default(),
+            is_on_way: false,
+        })
+        .collect();
+    let way = way(&lines, said["current"].as_str());
+    for line in &mut lines {
+        line.is_on_way = way.as_ref().is_none_or(|way| way.contains(&line.id));
+    }
+    lines
+}
+
+/// The ids on the way from the beginning to the current message, the last one where none is named; none
+/// where no message says what it replies to, as all of them follow one another then.
+fn way(lines: &[ImportedLine], current: Option<&str>) -> Option<HashSet<String>> {
+    lines.iter().find(|line| line.parent.is_some())?;
+    let parents: HashMap<&str, Option<&str>> = lines
+        .iter()
+        .map(|line| (line.id.as_str(), line.parent.as_deref()))
+        .collect();
+    let last = lines.last().map(|line| line.id.as_str());
+    let mut next = current.filter(|id| parents.contains_key(id)).or(last);
+    let mut way = HashSet::new();
+    while let Some(id) = next {
+        if !way.insert(id.to_owned()) {
+            break;
+        }
+        next = parents.get(id).copied().flatten();
+    }
+    Some(way)
+}
+
+impl ImportedPage {
+    /// Why nothing of it can be shown.
+    pub fn missing(&self) -> Option<&'static str> {
+        (self.listed.row.state == ImportedState::Erased)
+            .then_some("its text is not here: it was erased, or lost with a database")
+    }
+
+    /// How many messages stand on other branches.
+    pub fn aside(&self) -> usize {
+        self.messages.iter().filter(|line| !line.is_on_way).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shown(parents: &[(&str, Option<&str>)], current: Option<&str>) -> Vec<String> {
+        let messages: Vec<Value> = parents
+            .iter()
+            .map(|(id, parent)| json!({"id": id, "parent": parent, "role": "user", "text": id}))
+            .collect();
+        let said = json!({"messages": messages, "current": current});
+        let on_way = messages_on_way(&said);
+        on_way
+    }
+
+    fn messages_on_way(said: &Value) -> Vec<String> {
+        let lines = messages(said).into_iter().filter(|line| line.is_on_way);
+        lines.map(|line| line.id).collect()
+    }
+
+    #[test]
+    fn the_way_to_the_current_message_is_shown() {
+        let tree = [
+            ("a", None),
+            ("b", Some("a")),
+            ("c", Some("a")),
+            ("d", Some("c")),
+        ];
+        assert_eq!(shown(&tree, Some("b")), ["a", "b"]);
+        assert_eq!(shown(&tree, Some("d")), ["a", "c", "d"]);
+        assert_eq!(shown(&tree, None), ["a", "c", "d"]);
+        assert_eq!(shown(&tree, Some("elsewhere")), ["a", "c", "d"]);
+        assert_eq!(shown(&[("a", None), ("b", None)], Some("b")), ["a", "b"]);
+        assert_eq!(
+            shown(&[("a", Some("b")), ("b", Some("a"))], Some("a")),
+            ["a", "b"]
+        );
+    }
+}

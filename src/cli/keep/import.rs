@@ -1,0 +1,413 @@
+//! `gently import`: conversations of other programs, from a file, as they were received.
+//!
+//! Exit 1 when something of the file is refused, 2 when it could not be gone through to its end.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::keep::erase::{self, EraseTarget};
+use crate::app::keep::import::{
+    ImportCounts, ImportEnd, ImportOutcome, ImportRequest, ImportSource, ImportSummary, import,
+    imports, look_through, shown,
+};
+use crate::app::words::and_more;
+use crate::record::ledger::imported::ImportFormat;
+use crate::record::ledger::short_name::short_name;
+use crate::view::keep::erasure::{ErasureReachView, ErasureView};
+use crate::view::keep::import::{ImportListView, ImportSummaryView, ImportView, ShownImportView};
+
+use super::erase::say_what_is_left;
+use crate::cli::look::conversation::imported_lines;
+use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
+use crate::cli::screen::signals::Wait;
+use crate::cli::screen::terminal::Spinner;
+use crate::cli::screen::{counted, minute, quiet};
+use crate::cli::set_up::init;
+use crate::cli::{
+    COULD_NOT, FINE, NEGATIVE, Notices, could_not, error_words, present, program, say,
+};
+
+const WORDS: ConfirmWords = ConfirmWords {
+    does: "erase them",
+    done: "erased",
+};
+/// So many refused pieces are named; `--json` has all of them.
+const NAMED: usize = 20;
+/// Between two looks at how far it is.
+const FRAME: Duration = Duration::from_millis(200);
+
+/// What `gently import` is asked to do.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// What ChatGPT exports: its ZIP, or conversations.json
+    Chatgpt(ImportArgs),
+    /// What Claude exports: its ZIP, or conversations.json
+    Claude(ImportArgs),
+    /// The database of the program llm: logs.db
+    Llm(ImportArgs),
+    /// The state store of the adaptive utility agent, 1.x
+    Aua(ImportArgs),
+    /// A message a line, as JSON: for everything else
+    Jsonl(ImportArgs),
+    /// List imports
+    List,
+    /// Show an import, and its conversations
+    Show {
+        /// As in import-3
+        id: String,
+    },
+    /// Erase all conversations of an import, for ever
+    Erase {
+        /// As in import-3
+        id: String,
+        /// Why; it stays on record, without secrets
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: ConfirmArgs,
+    },
+}
+
+/// What is imported.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The file; it is only read
+    file: PathBuf,
+    /// Go through all of it, say what would be recorded, and record nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Only what was changed since: 2025-12-31T04:25:37Z, 2025-12-31, or an age like 2h or 3d
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only what has this title, in whatever case
+    #[arg(long, value_name = "TITLE")]
+    only: Option<String>,
+}
+
+impl ImportCommand {
+    /// Whether it may make a key in the home.
+    pub fn writes(&self) -> bool {
+        match self {
+            ImportCommand::Chatgpt(args)
+            | ImportCommand::Claude(args)
+            | ImportCommand::Llm(args)
+            | ImportCommand::Aua(args)
+            | ImportCommand::Jsonl(args) => !args.dry_run,
+            ImportCommand::List | ImportCommand::Show { .. } | ImportCommand::Erase { .. } => false,
+        }
+    }
+}
+
+/// `gently config migrate`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct MigrateArgs {
+    /// The version that the state is of: 0.7
+    #[arg(long, value_name = "VERSION")]
+    from: String,
+    /// The version that it is taken to: 0.8
+    #[arg(long, value_name = "VERSION")]
+    to: String,
+    /// The folder of the project, with .aua/state/promotions.jsonl or dpo_pairs
+    folder: PathBuf,
+    /// Go through all of it, say what would be recorded, and record nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Takes over the state of a project of the adaptive utility agent.
+pub(in crate::cli) async fn migrate(args: &MigrateArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if (args.from.as_str(), args.to.as_str()) != ("0.7", "0.8") {
+        let why = "only the state of 0.7 can be taken over, to 0.8: --from 0.7 --to 0.8. A database of 1.x: gently import aua";
+        return Ok(could_not(why, json));
+    }
+    let request = ImportRequest {
+        format: ImportFormat::Aua,
+        source: ImportSource::FlatFolder(args.folder.clone()),
+        since: None,
+        only: None,
+    };
+    take(&request, args.dry_run, json).await
+}
+
+/// Does it.
+pub async fn run(command: ImportCommand, json: bool) -> Result<u8, OpenHomeError> {
+    let (format, args) = match command {
+        ImportCommand::Chatgpt(args) => (ImportFormat::ChatGpt, args),
+        ImportCommand::Claude(args) => (ImportFormat::Claude, args),
+        ImportCommand::Llm(args) => (ImportFormat::Llm, args),
+        ImportCommand::Aua(args) => (ImportFormat::Aua, args),
+        ImportCommand::Jsonl(args) => (ImportFormat::JsonLines, args),
+        ImportCommand::List => return print_list(json),
+        ImportCommand::Show { id } => return print_one(&id, json),
+        ImportCommand::Erase {
+            id,
+            reason,
+            consent,
+        } => return erase_all(&id, reason.as_deref(), consent, json).await,
+    };
+    let request = ImportRequest {
+        format,
+        source: ImportSource::File(args.file),
+        since: args.since,
+        only: args.only,
+    };
+    take(&request, args.dry_run, json).await
+}
+
+/// Goes through a file, and shows how far it is; the first Ctrl-C ends it, and what was recorded stays.
+async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, OpenHomeError> {
+    let cancelled = CancellationToken::new();
+    let wait = Wait::begin(cancelled.clone()).map_err(|error| OpenHomeError::Signals {
+        reason: error.to_string(),
+    })?;
+    let spinner = Spinner::start("reading the file");
+    let told = Cell::new(Instant::now());
+    let tell = |counts: &ImportCounts| {
+        if told.get().elapsed() >= FRAME {
+            told.set(Instant::now());
+            spinner.say(&format!(
+                "{} read, {} recorded, {} unchanged; Ctrl-C ends it, and what is recorded stays",
+                counts.read, counts.recorded, counts.unchanged
+            ));
+        }
+    };
+    let outcome = match dry_run {
+        true => look_through(&open::existing_home()?, request, &cancelled, &tell).await,
+        false => {
+            // A home is made for it, as for a first question.
+            let (home, is_new) = open::home_or_new()?;
+            let opened = OpenHome::open(home)?;
+            if is_new {
+                init::welcome(&opened.home, &opened.config, &Notices::default());
+            }
+            let outcome = import(&opened, request, &cancelled, &tell).await;
+            if is_new {
+                open::close_and_note(opened);
+            }
+            outcome
+        }
+    };
+    drop(spinner);
+    let outcome = outcome?;
+    Ok(report(&outcome, dry_run, wait.exit_code(), json))
+}
+
+/// Says what came of it, and gives the exit code.
+fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: bool) -> u8 {
+    let error = outcome.fault.as_ref().map(error_words);
+    let view = || ImportView::of(outcome, dry_run, error.clone());
+    let printed = present(json, view, || outcome_text(outcome, dry_run));
+    for refused in outcome.refusals.iter().take(NAMED) {
+        let name = refused.name.as_deref().map(quiet);
+        let name = name.map_or_else(String::new, |name| format!(" \"{name}\""));
+        let (place, detail) = (quiet(&refused.place), quiet(&refused.detail));
+        say(&format!("refused: {place}{name}: {detail}"));
+    }
+    if let Some(more) = and_more(outcome.refusals.len().saturating_sub(NAMED)) {
+        say(&format!("{more} refused: --json names all of them"));
+    }
+    match (&error, outcome.end) {
+        (Some(why), _) => {
+            say(&format!(
+                "error: {why}. What was recorded before stays; the same command goes on with what is missing"
+            ));
+            if let Some(why) = &outcome.unrecorded {
+                let why = error_words(why);
+                say(&format!(
+                    "what became of the file could not be put on record either: {why}"
+                ));
+            }
+            COULD_NOT
+        }
+        (None, ImportEnd::Interrupted) => {
+            say(
+                "interrupted: what was recorded stays, and the same command goes on with what is missing",
+            );
+            signalled.unwrap_or(COULD_NOT)
+        }
+        (None, _) if outcome.counts.all_refused() > 0 => NEGATIVE.max(printed),
+        (None, _) => printed,
+    }
+}
+
+fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
+    let counts = &outcome.counts;
+    let head = match (&outcome.id, dry_run) {
+        (Some(id), _) => format!("{}  from {}", short_name(id), outcome.format.shown()),
+        (None, true) => format!(
+            "dry run: nothing was recorded, from {}",
+            outcome.format.shown()
+        ),
+        (None, false) => format!("nothing was recorded, from {}", outcome.format.shown()),
+    };
+    let mut text = format!("{head}\n");
+    let mut line = |count: u64, what: &str, more: String| {
+        text.push_str(&format!("    {count:>8}  {what}{more}\n"));
+    };
+    let reasons = |counts: &std::collections::BTreeMap<String, u64>| match counts.len() {
+        0 => String::new(),
+        _ => {
+            let each = counts
+                .iter()
+                .map(|(reason, n)| format!("{} {n}", quiet(reason)));
+            format!(" ({})", each.collect::<Vec<_>>().join(", "))
+        }
+    };
+    line(counts.read, "read", String::new());
+    let recorded = match dry_run {
+        true => "would be recorded",
+        false => "recorded",
+    };
+    let with = format!(", with {}", counted(counts.messages, "message"));
+    let in_place = match counts.replaced {
+        0 => String::new(),
+        n => format!("; {n} of them in the place of an earlier import"),
+    };
+    line(counts.recorded, recorded, format!("{with}{in_place}"));
+    let beside = [
+        (
+            counts.corrections,
+            "corrections, which are proposed: gently correction list",
+        ),
+        (
+            counts.promotions,
+            "promotions, which bind nothing: the view promotions has them",
+        ),
+        (counts.audits, "audit log of another program, not verified"),
+    ];
+    for (count, what) in beside.into_iter().filter(|(count, _)| *count > 0) {
+        line(count, "of them ", what.to_owned());
+    }
+    line(
+        counts.unchanged,
+        "unchanged: on record already",
+        String::new(),
+    );
+    line(counts.all_refused(), "refused", reasons(&counts.refused));
+    line(counts.all_skipped(), "skipped", reasons(&counts.skipped));
+    if !counts.left_out.is_empty() {
+        let all = counts.left_out.values().sum();
+        line(all, "messages left out", reasons(&counts.left_out));
+    }
+    if counts.removed > 0 {
+        line(
+            counts.removed,
+            "secrets removed before it was stored",
+            String::new(),
+        );
+    }
+    if counts.recorded > 0 {
+        let program = program();
+        text.push_str(&format!(
+            "imported texts are on record as received now, and prove nothing of when they were said; \
+             {program} conversation list --imported\n"
+        ));
+    }
+    text
+}
+
+fn print_list(json: bool) -> Result<u8, OpenHomeError> {
+    let all = imports(&open::existing_home()?)?;
+    let view = || ImportListView {
+        imports: all.iter().map(ImportSummaryView::of).collect(),
+    };
+    let text = || {
+        if all.is_empty() {
+            say(
+                "nothing was imported yet: gently import brings conversations of other programs along",
+            );
+        }
+        all.iter().map(summary_line).collect()
+    };
+    Ok(present(json, view, text))
+}
+
+/// `import-1      2026-11-24 02:15  ChatGPT: 12 read, 10 recorded, …`.
+fn summary_line(import: &ImportSummary) -> String {
+    let (id, at) = (
+        short_name(&import.id),
+        import.at.map(minute).unwrap_or_default(),
+    );
+    let here = counted(import.conversations, "conversation");
+    let said = match &import.content {
+        None => "ended in the middle: the same file, imported again, goes on".to_owned(),
+        Some(content) => {
+            let format = content["format"].as_str().unwrap_or_default();
+            let format = ImportFormat::ALL
+                .into_iter()
+                .find(|one| one.name() == format);
+            let format = format.map_or("elsewhere", |format| format.shown());
+            let number = |key: &str| content[key].as_u64().unwrap_or_default();
+            let all = |key: &str| {
+                let counts = content[key].as_object().into_iter().flatten();
+                counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
+            };
+            format!(
+                "{format}: {} read, {} recorded, {} unchanged, {} refused, {} skipped{}",
+                number("read"),
+                number("recorded"),
+                number("unchanged"),
+                all("refused"),
+                all("skipped"),
+                ended(content)
+            )
+        }
+    };
+    format!("{id:12}  {at:16}  {said}; {here} of it here\n")
+}
+
+/// How an import ended, if not at the end of its file.
+fn ended(content: &Value) -> &'static str {
+    match content["end"].as_str() {
+        Some("interrupted") => ", interrupted",
+        Some("stopped") => ", stopped",
+        _ => "",
+    }
+}
+
+/// Shows one, with its conversations.
+pub(in crate::cli) fn print_one(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let found = shown(&open::existing_home()?, id)?;
+    let text = || {
+        let lines: String = found.1.iter().map(imported_lines).collect();
+        format!("{}{lines}", summary_line(&found.0))
+    };
+    Ok(present(json, || ShownImportView::of(&found), text))
+}
+
+async fn erase_all(
+    typed: &str,
+    reason: Option<&str>,
+    consent: ConfirmArgs,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    let (found, _) = shown(&home, typed)?;
+    let target = EraseTarget::Import(found.id);
+    if consent.dry_run {
+        let planned = erase::plan(&*open::store(&home)?, &open::config(&home)?, &target)?;
+        return Ok(confirm::dry_run(&ErasureReachView::plan(&planned), json));
+    }
+    let opened = OpenHome::open(home)?;
+    opened.authorize().await?;
+    let planned = erase::plan(&opened.store, &opened.config, &target)?;
+    if let Err(why) = consent.ask(&ErasureReachView::plan(&planned), WORDS) {
+        return Ok(could_not(&why, json));
+    }
+    let erased = erase::erase(&opened, &planned, reason.unwrap_or("asked for")).await?;
+    let left = say_what_is_left(&erased);
+    let text = || match erased.artifacts.len() {
+        0 => "nothing to erase: no text of it is here\n".to_owned(),
+        n => format!("erased {}\n", counted(n, "imported conversation")),
+    };
+    say("an older backup still holds what it held; so does the file");
+    Ok(left
+        .max(FINE)
+        .max(present(json, || ErasureView::of(&erased), text)))
+}

@@ -1,0 +1,202 @@
+//! Imported conversations on the terminal: their list, what stands in one, and one in a file. Each says
+//! where it is from.
+
+use std::path::Path;
+
+use crate::app::home::open::OpenHomeError;
+use crate::app::look::imported::{
+    ImportedLine, ImportedPage, ListedImport, list, origin_words, page,
+};
+use crate::home::Home;
+use crate::record::ledger::imported::ImportedConversation;
+use crate::record::ledger::short_name::short_name;
+use crate::record::unseen::spelled;
+use crate::view::look::imported::{ExportedImportView, ImportedListView, ImportedPageView};
+
+use super::markdown::{escaped, fenced};
+use super::{INDENT, ListArguments, OutputFormat, ShowArguments, was_changed};
+use crate::cli::look::{below_row, zone_line};
+use crate::cli::screen::new_file::NewFile;
+use crate::cli::screen::{block, counted, minute, quiet, row};
+use crate::cli::{
+    NEGATIVE, could_not, json_line, present, present_as_is, present_or_tell, program, refusal, say,
+};
+
+/// Lists them.
+pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, OpenHomeError> {
+    let found = list(home, args.before.as_deref(), args.number)?;
+    let text = || {
+        let lines: String = found.conversations.iter().map(listed_lines).collect();
+        match lines.is_empty() {
+            true => {
+                say("no conversation was imported: gently import brings those of other programs");
+                lines
+            }
+            false => format!("{}{lines}", zone_line()),
+        }
+    };
+    let printed = present(json, || ImportedListView::of(&found), text);
+    if let Some(next) = found.next.filter(|_| !json) {
+        let number = args.number;
+        say(&format!(
+            "earlier: {} conversation list --imported -n {number} --before {next}",
+            program()
+        ));
+    }
+    Ok(printed)
+}
+
+/// `imported-1  2026-11-24 02:15   12 messages  What should I pack?`, and below it where it is from.
+pub fn listed_lines(listed: &ListedImport) -> String {
+    let at = listed.row.updated_at.or(listed.row.created_at);
+    let at = at.map(minute).unwrap_or_default();
+    let messages = counted(listed.row.messages, "message");
+    let head = format!("{:12}  {at:16}  {messages:>12}", short_name(&listed.row.id));
+    let mut beside = vec![origin_words(listed.row.format, listed.at)];
+    beside.extend(listed.project.as_deref().map(quiet));
+    beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
+    format!(
+        "{}{}{}\n",
+        row(&head, &quiet(&listed.called())),
+        below_row(),
+        beside.join(" · ")
+    )
+}
+
+/// Shows the newest messages of one, along the way that its source showed last.
+pub fn print_page(
+    home: &Home,
+    found: ImportedConversation,
+    args: &ShowArguments,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    if args.before.is_some() || args.after.is_some() {
+        let why = "an imported conversation has no pages: --number says how many of its newest messages are shown";
+        return Ok(could_not(why, json));
+    }
+    let page = page(home, found)?;
+    let view = || ImportedPageView::of(&page);
+    let printed = match args.output {
+        OutputFormat::Md => present_as_is(false, view, || document(&page)),
+        OutputFormat::Text if !json => present(false, view, || page_text(&page, args.number)),
+        OutputFormat::Text | OutputFormat::Json => present(true, view, String::new),
+    };
+    if page.is_changed {
+        say(&was_changed(&[&short_name(&page.listed.row.id)]));
+        return Ok(NEGATIVE.max(printed));
+    }
+    Ok(printed)
+}
+
+fn page_text(page: &ImportedPage, number: u32) -> String {
+    let mut text = format!("{}{}", zone_line(), listed_lines(&page.listed));
+    if let Some(why) = page.missing() {
+        text.push_str(&format!("{INDENT}({why})\n"));
+        return text;
+    }
+    let way: Vec<&ImportedLine> = page.messages.iter().filter(|line| line.is_on_way).collect();
+    let most = usize::try_from(number).unwrap_or(usize::MAX);
+    let left = way.len().saturating_sub(most);
+    for line in way.into_iter().skip(left) {
+        let at = line.at.map(minute).unwrap_or_default();
+        let head = format!("{}  {at}  {}", line.number, who(line));
+        text.push_str(&format!("\n{}\n", head.trim_end()));
+        text.push_str(&block(&line.text, INDENT));
+    }
+    if left > 0 {
+        let all = page.messages.len();
+        say(&format!(
+            "{} before these: {} conversation show {} -n {all}",
+            counted(left, "message"),
+            program(),
+            short_name(&page.listed.row.id)
+        ));
+    }
+    if page.aside() > 0 {
+        say(&format!(
+            "{} of other branches: --json has them",
+            counted(page.aside(), "message")
+        ));
+    }
+    text
+}
+
+/// Who wrote a message.
+fn who(line: &ImportedLine) -> String {
+    match (line.role.as_str(), &line.model) {
+        ("user", _) => "you".to_owned(),
+        ("assistant", Some(model)) => quiet(model),
+        (role, _) => quiet(role),
+    }
+}
+
+/// The conversation in Markdown.
+fn document(page: &ImportedPage) -> String {
+    let listed = &page.listed;
+    let mut text = format!("# {}\n\n", escaped(&listed.called()));
+    let origin = origin_words(listed.row.format, listed.at);
+    text.push_str(&format!("- Conversation: `{}`, {origin}\n", listed.row.id));
+    if let Some(project) = &listed.project {
+        text.push_str(&format!("- Project in its source: {}\n", escaped(project)));
+    }
+    if let Some(digest) = &listed.row.digest {
+        text.push_str(&format!("- SHA-256 of what was received: `{digest}`\n"));
+    }
+    for line in &page.messages {
+        let at = line.at.map_or_else(String::new, |at| format!(" · {at}"));
+        let branch = match line.is_on_way {
+            true => "",
+            false => " · another branch",
+        };
+        let who = escaped(&who(line));
+        text.push_str(&format!("\n## {} · {who}{at}{branch}\n\n", line.number));
+        text.push_str(&fenced(&line.text));
+    }
+    text
+}
+
+/// Writes one to a new file.
+pub fn write(
+    home: &Home,
+    found: ImportedConversation,
+    (path, format): (&Path, OutputFormat),
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let page = page(home, found)?;
+    let why = match (page.missing(), page.is_changed) {
+        (Some(why), _) => Some(why.to_owned()),
+        (None, true) => Some(was_changed(&[&short_name(&page.listed.row.id)])),
+        (None, false) => None,
+    };
+    if let Some(why) = why {
+        return Ok(refusal(
+            &format!("nothing was written: {why}"),
+            json,
+            NEGATIVE,
+        ));
+    }
+    let (text, name) = match format {
+        OutputFormat::Md => (document(&page), "md"),
+        _ => {
+            let view = json_line(&ImportedPageView::of(&page));
+            (spelled(&view).into_owned(), "json")
+        }
+    };
+    let written = NewFile::create(path).and_then(|file| file.fill_or(&text, "nothing was written"));
+    if let Err(why) = written {
+        return Ok(could_not(&why, json));
+    }
+    let view = || ExportedImportView {
+        listed: ImportedPageView::of(&page).listed,
+        file: path.display().to_string(),
+        format: name,
+    };
+    let count = counted(page.messages.len(), "message");
+    let outcome = format!("{count} written to {}", quiet(&path.display().to_string()));
+    Ok(present_or_tell(
+        json,
+        view,
+        || format!("{outcome}\n"),
+        &outcome,
+    ))
+}

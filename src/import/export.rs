@@ -1,0 +1,577 @@
+//! The export of a service: lists of JSON, in a ZIP or as a file.
+//!
+//! Names in a ZIP are looked at by their last part, and are never paths: nothing is unpacked onto
+//! the disk.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::rc::Rc;
+
+use serde_json::Value;
+use zip::ZipArchive;
+use zip::read::{ArchiveOffset, Config};
+
+use super::SourceError;
+use super::draft::PieceFeed;
+use super::elements::{ElementScanner, ScanFault, ScannedElement};
+use super::fault::ImportFault;
+use super::file::ForeignFile;
+use super::json::{MAX_PIECE, parse};
+
+/// Most bytes of all that is inflated: 16 GiB.
+const MAX_INFLATED: u64 = 16 << 30;
+/// How often its compressed size a file of a ZIP may have.
+const MAX_RATIO: u64 = 1000;
+/// Most bytes of what a ZIP says of its files: room for some hundred thousand pictures.
+const MAX_DIRECTORY: u64 = 8 << 20;
+/// How a ZIP begins.
+const ZIP: &[u8] = b"PK";
+/// The list of conversations, where there is one alone.
+const CONVERSATIONS: &str = "conversations.json";
+/// What names projects.
+const PROJECTS: &str = "projects.json";
+/// What people do about a file that is not whole.
+const AGAIN: &str = "Download the export again, and import that file: what is on record already is \
+                     not recorded twice";
+
+/// What takes an element of a list: where it stands, and what it is.
+pub(super) type TakeElement<'a> =
+    &'a mut dyn FnMut(&str, Result<Value, ImportFault>, &mut PieceFeed<'_>);
+
+/// A list of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExportedList {
+    /// Conversations.
+    Conversations,
+    /// Projects.
+    Projects,
+}
+
+/// A file of a ZIP that is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ListEntry {
+    /// The number in its name; projects stand first.
+    order: (bool, Option<u64>),
+    name: String,
+    index: usize,
+}
+
+impl ListEntry {
+    /// The entry of a name, if it is one that is read.
+    fn of(name: &str, index: usize) -> Option<ListEntry> {
+        let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let number = last
+            .strip_prefix("conversations-")
+            .and_then(|rest| rest.strip_suffix(".json"))
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| digits.parse().ok());
+        let order = match last {
+            PROJECTS => (false, None),
+            CONVERSATIONS => (true, None),
+            _ => (true, Some(number?)),
+        };
+        Some(ListEntry {
+            order,
+            name: last.to_owned(),
+            index,
+        })
+    }
+
+    fn list(&self) -> ExportedList {
+        match self.order.0 {
+            false => ExportedList::Projects,
+            true => ExportedList::Conversations,
+        }
+    }
+}
+
+/// Reads all lists of an export: projects first, then conversations in the order of their numbers.
+/// What the layout is called comes back.
+///
+/// # Errors
+///
+/// The first list that can't be read to its end, when all others were read.
+pub(super) fn read(
+    file: &ForeignFile,
+    feed: &mut PieceFeed<'_>,
+    mut take: impl FnMut(ExportedList, &str, Result<Value, ImportFault>, &mut PieceFeed<'_>),
+) -> Result<String, SourceError> {
+    let mut reader = file.reader()?;
+    let is_zip = match reader.fill_buf() {
+        Ok(block) => block.starts_with(ZIP),
+        Err(error) => return Err(file.unread(&error)),
+    };
+    if !is_zip {
+        let name = file.name();
+        let mut one = |place: &str, element, feed: &mut PieceFeed<'_>| {
+            take(ExportedList::Conversations, place, element, feed);
+        };
+        return match elements(reader, name, "conversation", feed, &mut one) {
+            Ok(()) => Ok(CONVERSATIONS.to_owned()),
+            Err(reason) => Err(file.error(reason, AGAIN)),
+        };
+    }
+    let mut archive = OpenedZip::open(file, reader)?;
+    let entries = archive.entries(file)?;
+    let is_numbered = entries.iter().any(|entry| entry.order.1.is_some());
+    let mut first_fault = None;
+    let mut left = MAX_INFLATED;
+    for entry in &entries {
+        if feed.is_over() {
+            break;
+        }
+        let list = entry.list();
+        let mut one = |place: &str, element, feed: &mut PieceFeed<'_>| {
+            take(list, place, element, feed);
+        };
+        if let Err(reason) = archive.entry(file, entry, &mut left, feed, &mut one) {
+            let reason = format!("{} in it: {reason}", entry.name);
+            first_fault.get_or_insert(file.error(reason, AGAIN));
+        }
+    }
+    let layout = match is_numbered {
+        true => "conversations-NNN.json",
+        false => CONVERSATIONS,
+    };
+    first_fault.map_or_else(|| Ok(layout.to_owned()), Err)
+}
+
+/// Hands on each element of a list; why it can't be read to its end.
+fn elements(
+    reader: impl BufRead,
+    name: &str,
+    what: &str,
+    feed: &mut PieceFeed<'_>,
+    take: TakeElement<'_>,
+) -> Result<(), String> {
+    let mut scanner = ElementScanner::new(reader);
+    let mut element = Vec::new();
+    let mut number = 0_u64;
+    while !feed.is_over() {
+        number += 1;
+        let read = match scanner.next(MAX_PIECE, &mut element) {
+            Ok(ScannedElement::End) => return Ok(()),
+            Ok(ScannedElement::Whole) => parse(&element),
+            Ok(ScannedElement::TooLarge(bytes)) => Err(ImportFault::new(
+                "too_large",
+                format!("it has {bytes} bytes; {MAX_PIECE} are read"),
+            )),
+            Err(fault) => {
+                let before = number - 1;
+                return Err(match fault {
+                    ScanFault::Unread(error) => {
+                        format!("{what} {number} of it can't be read: {error}")
+                    }
+                    ScanFault::NoList => format!(
+                        "it is no list of JSON ({what}s in [ … ]), which is what an export has"
+                    ),
+                    ScanFault::Cut(at) => {
+                        format!("it ends at byte {at}, in the middle of {what} {number}")
+                    }
+                    ScanFault::Behind(at) => format!(
+                        "something stands at byte {at}, behind the end of its list of {before} {what}s"
+                    ),
+                });
+            }
+        };
+        take(&format!("{name}, {what} {number}"), read, feed);
+    }
+    Ok(())
+}
+
+/// A reader that gives no more than it is told: a ZIP says itself how long its list of files is.
+struct MeteredReader {
+    inner: BufReader<File>,
+    left: Rc<Cell<u64>>,
+}
+
+impl Read for MeteredReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left.get()).unwrap_or(usize::MAX);
+        if left == 0 && !out.is_empty() {
+            let words = format!("what it says of its files takes more than {MAX_DIRECTORY} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+        }
+        let most = out.len().min(left);
+        let read = self.inner.read(&mut out[..most])?;
+        self.left.set(self.left.get() - read as u64);
+        Ok(read)
+    }
+}
+
+impl Seek for MeteredReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// A reader of an inflated file that ends with an error where it is larger than it may be.
+struct BoundedReader<'a, R> {
+    inner: R,
+    most: u64,
+    /// What all files together may still have.
+    left: &'a mut u64,
+    seen: u64,
+}
+
+impl<R: Read> Read for BoundedReader<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        self.seen += read as u64;
+        *self.left = self.left.saturating_sub(read as u64);
+        if self.seen > self.most || *self.left == 0 {
+            let words = too_much(self.seen);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+        }
+        Ok(read)
+    }
+}
+
+fn too_much(bytes: u64) -> String {
+    format!(
+        "it unpacks to {bytes} bytes or more, which is over {MAX_RATIO} times its size in the ZIP or \
+         over 16 GiB in all; that is no export"
+    )
+}
+
+/// A ZIP whose list of files was read.
+struct OpenedZip(ZipArchive<MeteredReader>);
+
+impl OpenedZip {
+    fn open(file: &ForeignFile, reader: BufReader<File>) -> Result<OpenedZip, SourceError> {
+        let left = Rc::new(Cell::new(MAX_DIRECTORY));
+        let metered = MeteredReader {
+            inner: reader,
+            left: Rc::clone(&left),
+        };
+        let config = Config {
+            archive_offset: ArchiveOffset::Known(0),
+        };
+        let opened = ZipArchive::with_config(config, metered);
+        left.set(u64::MAX);
+        match opened {
+            Ok(archive) => Ok(OpenedZip(archive)),
+            Err(error) => Err(file.error(format!("it is no whole ZIP: {error}"), AGAIN)),
+        }
+    }
+
+    /// The files that are read, in their order.
+    fn entries(&self, file: &ForeignFile) -> Result<Vec<ListEntry>, SourceError> {
+        let names = || {
+            let named = |index| Some((index, self.0.name_for_index(index)?.ok()?));
+            (0..self.0.len()).filter_map(named)
+        };
+        let mut entries: Vec<ListEntry> = names()
+            .filter_map(|(index, name)| ListEntry::of(&name, index))
+            .collect();
+        entries.sort();
+        if entries
+            .iter()
+            .any(|entry| entry.list() == ExportedList::Conversations)
+        {
+            return Ok(entries);
+        }
+        let inner = names().find(|(_, name)| name.to_ascii_lowercase().ends_with(".zip"));
+        Err(match inner {
+            Some((_, name)) => file.error(
+                format!("it has no {CONVERSATIONS}, but a ZIP in the ZIP ({name:?}), which is not opened"),
+                "Unpack it once, and import the ZIP that was in it",
+            ),
+            None => file.error(
+                format!(
+                    "it is a ZIP of {} files, and none of them is {CONVERSATIONS} or conversations-NNN.json",
+                    self.0.len()
+                ),
+                "Import the ZIP of the export as it was downloaded",
+            ),
+        })
+    }
+
+    /// Reads the list in one of its files.
+    fn entry(
+        &mut self,
+        file: &ForeignFile,
+        entry: &ListEntry,
+        left: &mut u64,
+        feed: &mut PieceFeed<'_>,
+        take: TakeElement<'_>,
+    ) -> Result<(), String> {
+        let raw = self.0.by_index_raw(entry.index);
+        let raw = raw.map_err(|error| format!("it can't be read: {error}"))?;
+        if raw.encrypted() {
+            return Err(
+                "it is under a password; unpack it with that, and import what is in it".to_owned(),
+            );
+        }
+        // What the ZIP says of itself is held against the file.
+        let packed = raw.compressed_size();
+        if packed > file.bytes() {
+            return Err(format!(
+                "the ZIP says that it takes {packed} bytes, more than there are"
+            ));
+        }
+        let most = packed.saturating_mul(MAX_RATIO);
+        if raw.size() > most || raw.size() > *left {
+            return Err(too_much(raw.size()));
+        }
+        drop(raw);
+        let inflated = self.0.by_index(entry.index);
+        let inner = inflated.map_err(|error| format!("it can't be unpacked: {error}"))?;
+        let bounded = BoundedReader {
+            inner,
+            most,
+            left,
+            seen: 0,
+        };
+        let what = match entry.list() {
+            ExportedList::Conversations => "conversation",
+            ExportedList::Projects => "project",
+        };
+        let mut reader = BufReader::with_capacity(1 << 16, bounded);
+        if reader.fill_buf().is_ok_and(|block| block.starts_with(ZIP)) {
+            return Err("it is a ZIP in the ZIP, which is not opened".to_owned());
+        }
+        elements(reader, &entry.name, what, feed, take)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write as _;
+
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipWriter};
+
+    use super::*;
+    use crate::import::SourcePiece;
+    use crate::import::tests::{ReadPieces, conversations, read_bytes, refusals};
+    use crate::record::ledger::imported::ImportFormat::{ChatGpt, Claude};
+
+    /// A ZIP of files.
+    pub(in crate::import) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        for (name, bytes) in files {
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn one(id: &str) -> String {
+        format!(r#"{{"uuid":"{id}","chat_messages":[{{"uuid":"1","sender":"human","text":"a"}}]}}"#)
+    }
+
+    fn list(ids: &[&str]) -> Vec<u8> {
+        let all: Vec<String> = ids.iter().map(|id| one(id)).collect();
+        format!("[{}]", all.join(",")).into_bytes()
+    }
+
+    fn ids(read: &ReadPieces) -> Vec<&str> {
+        let all = conversations(&read.pieces).into_iter();
+        all.map(|one| one.source_id.as_str()).collect()
+    }
+
+    fn why(read: ReadPieces) -> String {
+        read.end.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_zip_is_read_by_last_names_in_the_order_of_numbers() {
+        let zip = zipped(&[
+            ("a/conversations-010.json", &list(&["c"])),
+            ("../../conversations-002.json", &list(&["b"])),
+            ("/etc/conversations.json", &list(&["a"])),
+            ("conversations-x.json", b"no"),
+            ("__MACOSX/._conversations.json", b"no"),
+            ("my conversations.json", b"no"),
+            ("conversations.json/picture.png", b"no"),
+        ]);
+        let read = read_bytes(Claude, &zip);
+        assert_eq!(ids(&read), ["a", "b", "c"]);
+        let file = read.end.unwrap();
+        assert_eq!(file.version, "conversations-NNN.json");
+        assert_eq!(file.bytes, zip.len() as u64);
+        let read = read_bytes(Claude, &zipped(&[("conversations.json", &list(&["a"]))]));
+        assert_eq!(read.end.unwrap().version, "conversations.json");
+    }
+
+    #[test]
+    fn a_broken_list_costs_its_rest_alone() {
+        let mut cut = list(&["a", "b", "c"]);
+        cut.truncate(cut.len() - 10);
+        let at = cut.len();
+        let read = read_bytes(
+            Claude,
+            &zipped(&[
+                ("conversations-1.json", &cut),
+                ("conversations-2.json", &list(&["d"])),
+            ]),
+        );
+        assert_eq!(ids(&read), ["a", "b", "d"]);
+        let error = read.end.unwrap_err();
+        let expected = format!(
+            "conversations-1.json in it: it ends at byte {at}, in the middle of conversation 3"
+        );
+        assert_eq!(error.reason, expected);
+        assert!(error.file.is_some());
+
+        let read = read_bytes(Claude, &cut);
+        assert_eq!(ids(&read), ["a", "b"]);
+        assert!(why(read).contains("in the middle of conversation 3"));
+    }
+
+    #[test]
+    fn a_broken_element_costs_itself_alone() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        let large = format!("\"{}\"", "a".repeat(MAX_PIECE));
+        for (element, reason) in [
+            ("{\"uuid\":1}", "shape"),
+            ("", "not_json"),
+            ("{\"uuid\":\"x\",\"uuid\":\"y\"}", "duplicate_key"),
+            ("{\"uuid\":\"\\ud800\"}", "not_text"),
+            ("{\"uuid\":\"\\u0000\",\"chat_messages\":[]}", "not_text"),
+            ("{\"uuid\":\"\0\"}", "not_json"),
+            ("{\"uuid\":\"x\"}", "shape"),
+            (one("a").as_str(), "repeats"),
+            (deep.as_str(), "too_deep"),
+            (large.as_str(), "too_large"),
+        ] {
+            let text = format!("[{},{element},{}]", one("a"), one("b"));
+            let read = read_bytes(Claude, text.as_bytes());
+            assert_eq!(ids(&read), ["a", "b"]);
+            let place = "conversations.json, conversation 2";
+            assert_eq!(refusals(&read.pieces), [(reason, place)]);
+            read.end.unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_export_says_what_it_is() {
+        for (bytes, words) in [
+            (b"{}".to_vec(), "it is no list of JSON"),
+            (Vec::new(), "it is no list of JSON"),
+            (
+                b"[] x".to_vec(),
+                "behind the end of its list of 0 conversations",
+            ),
+            (b"PK\x03\x04 and no more".to_vec(), "it is no whole ZIP"),
+            (
+                zipped(&[("chat.html", b"")]),
+                "a ZIP of 1 files, and none of them is conversations.json",
+            ),
+            (
+                zipped(&[("projects.json", b"[]")]),
+                "none of them is conversations.json",
+            ),
+            (
+                zipped(&[("in.ZIP", &zipped(&[("conversations.json", b"[]")]))]),
+                "a ZIP in the ZIP (\"in.ZIP\"), which is not opened",
+            ),
+            (
+                zipped(&[(
+                    "conversations.json",
+                    &zipped(&[("conversations.json", b"[]")]),
+                )]),
+                "conversations.json in it: it is a ZIP in the ZIP",
+            ),
+        ] {
+            let read = read_bytes(ChatGpt, &bytes);
+            assert!(read.pieces.is_empty());
+            let why = why(read);
+            assert!(why.contains(words), "{why}");
+        }
+        let mut torn = zipped(&[("conversations.json", &list(&["a", "b"]))]);
+        torn.truncate(torn.len() - 30);
+        assert!(why(read_bytes(Claude, &torn)).contains("it is no whole ZIP"));
+    }
+
+    #[test]
+    fn a_password_is_asked_of_nobody() {
+        let mut zip = zipped(&[("conversations.json", &list(&["a"]))]);
+        // The flag of a password, in the local header and in the list of files.
+        let central = zip.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+        zip[6] |= 1;
+        zip[central + 8] |= 1;
+        let why = why(read_bytes(Claude, &zip));
+        assert!(why.contains("under a password"), "{why}");
+    }
+
+    #[test]
+    fn what_unpacks_to_a_thousand_times_its_size_is_refused() {
+        let mut bomb = vec![b' '; 40 << 20];
+        bomb[0] = b'[';
+        bomb.push(b']');
+        let why = why(read_bytes(
+            Claude,
+            &zipped(&[("conversations.json", &bomb)]),
+        ));
+        assert!(why.contains("over 1000 times its size"), "{why}");
+        let plain = vec![b' '; 1 << 20];
+        let mut left = 2 << 20;
+        let mut bounded = |most| {
+            let inner = &plain[..];
+            let left = &mut left;
+            io::copy(
+                &mut BoundedReader {
+                    inner,
+                    most,
+                    left,
+                    seen: 0,
+                },
+                &mut io::sink(),
+            )
+        };
+        // What a ZIP says of its sizes need not be so.
+        assert_eq!(bounded(1 << 20).unwrap(), 1 << 20);
+        assert!(bounded((1 << 20) - 1).is_err());
+        assert!(
+            bounded(1 << 20).is_err(),
+            "all of them have a limit together"
+        );
+    }
+
+    #[test]
+    fn a_list_of_files_has_a_limit() {
+        let name = |n: usize| format!("{n:0>60000}");
+        let names: Vec<String> = (0..140).map(name).collect();
+        let mut files: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &b""[..])).collect();
+        files.push(("conversations.json", b"[]"));
+        let why = why(read_bytes(Claude, &zipped(&files)));
+        assert!(why.contains("takes more than 8388608 bytes"), "{why}");
+        let few = zipped(&files[100..]);
+        assert!(read_bytes(Claude, &few).end.is_ok());
+    }
+
+    #[test]
+    fn projects_name_the_conversations_of_them() {
+        let conversations = format!(
+            r#"[{},{{"uuid":"b","project_uuid":"p","chat_messages":[]}},{{"uuid":"c","project":{{"name":"Q"}},"chat_messages":[]}}]"#,
+            one("a")
+        );
+        let read = read_bytes(
+            Claude,
+            &zipped(&[
+                ("conversations.json", conversations.as_bytes()),
+                (
+                    "x/projects.json",
+                    br#"[{"uuid":"p","name":"P"},{"uuid":"q"}]"#,
+                ),
+            ]),
+        );
+        let projects: Vec<_> = read
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                SourcePiece::Conversation(one) => one.project.as_deref(),
+                SourcePiece::Refused(refused) => Some(refused.place.as_str()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(
+            projects,
+            [Some("projects.json, project 2"), None, Some("P"), Some("Q")]
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! A file of somebody else: opened for reading only, and hashed before anything is taken of it.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{SourceError, SourceFile};
+use crate::os;
+
+/// How much is read at once.
+const BLOCK: usize = 1 << 18;
+
+/// A file that is read.
+pub(super) struct ForeignFile {
+    /// Where it lies, links followed: whoever names a file may keep it behind one.
+    path: PathBuf,
+    /// Its name, for places.
+    name: String,
+    file: File,
+    before: Metadata,
+    sha256: [u8; 32],
+    bytes: u64,
+}
+
+impl ForeignFile {
+    /// Opens a regular file and hashes its bytes.
+    pub(super) fn open(path: &Path) -> Result<ForeignFile, SourceError> {
+        let unread = |error: io::Error| SourceError {
+            file: None,
+            place: path.display().to_string(),
+            reason: os::why_unread(&error),
+            remedy: "Name the file that the other program wrote".to_owned(),
+        };
+        let real = path.canonicalize().map_err(unread)?;
+        let mut file = os::open_regular(&real).map_err(unread)?;
+        let before = file.metadata().map_err(unread)?;
+        let (sha256, bytes) = hashed(&mut file).map_err(unread)?;
+        Ok(ForeignFile {
+            name: path.file_name().map_or_else(
+                || path.display().to_string(),
+                |name| name.to_string_lossy().into_owned(),
+            ),
+            path: real,
+            file,
+            before,
+            sha256,
+            bytes,
+        })
+    }
+
+    /// How many bytes it has.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Its name without folders.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its bytes from the beginning; one reader at a time, as all share one place in the file.
+    pub(super) fn reader(&self) -> Result<BufReader<File>, SourceError> {
+        let opened = self.file.try_clone().and_then(|mut file| {
+            file.seek(SeekFrom::Start(0))?;
+            Ok(file)
+        });
+        match opened {
+            Ok(file) => Ok(BufReader::with_capacity(BLOCK, file)),
+            Err(error) => Err(self.unread(&error)),
+        }
+    }
+
+    /// Why nothing (more) of it can be read.
+    pub(super) fn error(
+        &self,
+        reason: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> SourceError {
+        SourceError {
+            file: Some(Box::new(self.described(String::new()))),
+            place: self.name.clone(),
+            reason: reason.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The system would not read it.
+    pub(super) fn unread(&self, error: &io::Error) -> SourceError {
+        self.error(
+            format!("it can't be read further: {error}"),
+            "Copy the file to a disk that is whole, and import the copy",
+        )
+    }
+
+    fn described(&self, version: String) -> SourceFile {
+        SourceFile {
+            sha256: self.sha256,
+            bytes: self.bytes,
+            version,
+        }
+    }
+
+    /// What is known of it at the end; an error where it was written to meanwhile, since what was
+    /// read is then not what was hashed.
+    pub(super) fn finish(self, version: String) -> Result<SourceFile, SourceError> {
+        let now = self.file.metadata().map_err(|error| self.unread(&error))?;
+        if now.len() != self.before.len() || now.modified().ok() != self.before.modified().ok() {
+            return Err(self.error(
+                "another program wrote to it while it was read",
+                "Close that program, and import the file again: what is on record already is not \
+                 recorded twice",
+            ));
+        }
+        Ok(self.described(version))
+    }
+}
+
+fn hashed(file: &mut File) -> io::Result<([u8; 32], u64)> {
+    let mut digest = Sha256::new();
+    let mut block = vec![0; BLOCK];
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok((digest.finalize().into(), bytes)),
+            Ok(n) => {
+                digest.update(&block[..n]);
+                bytes += n as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What a line of a file is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LimitedLine {
+    /// It is whole, without its newline.
+    Whole,
+    /// It is longer than may be held; so many bytes of it were passed over.
+    TooLarge(u64),
+    /// There is none any more.
+    End,
+}
+
+/// Reads the next line into `line`, and not more than `most` bytes of it; how many bytes it takes
+/// in the file, with its newline.
+pub(super) fn next_line(
+    reader: &mut impl BufRead,
+    most: usize,
+    line: &mut Vec<u8>,
+) -> io::Result<(LimitedLine, u64)> {
+    line.clear();
+    let mut bytes = 0_u64;
+    let mut is_too_large = false;
+    loop {
+        let block = match reader.fill_buf() {
+            Ok(block) => block,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = block.iter().position(|b| *b == b'\n');
+        let part = &block[..end.unwrap_or(block.len())];
+        if block.is_empty() && bytes == 0 {
+            return Ok((LimitedLine::End, 0));
+        }
+        is_too_large |= line.len() + part.len() > most;
+        if !is_too_large {
+            line.extend_from_slice(part);
+        }
+        let is_last = end.is_some() || block.is_empty();
+        let used = part.len() + usize::from(end.is_some());
+        bytes += used as u64;
+        reader.consume(used);
+        if is_last && is_too_large {
+            line.clear();
+            return Ok((LimitedLine::TooLarge(bytes), bytes));
+        }
+        if is_last {
+            return Ok((LimitedLine::Whole, bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_held_up_to_a_limit_and_no_further() {
+        let mut reader = BufReader::with_capacity(3, &b"abcd\n\nabcde\nx"[..]);
+        let mut line = Vec::new();
+        let mut found = Vec::new();
+        loop {
+            let (kind, bytes) = next_line(&mut reader, 4, &mut line).unwrap();
+            if kind == LimitedLine::End {
+                break;
+            }
+            found.push((kind, bytes, String::from_utf8(line.clone()).unwrap()));
+        }
+        let expected = [
+            (LimitedLine::Whole, 5, "abcd"),
+            (LimitedLine::Whole, 1, ""),
+            (LimitedLine::TooLarge(6), 6, ""),
+            (LimitedLine::Whole, 1, "x"),
+        ];
+        assert_eq!(found, expected.map(|(k, n, t)| (k, n, t.to_owned())));
+    }
+
+    #[test]
+    fn what_is_hashed_is_the_whole_file_and_a_change_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, vec![b'a'; BLOCK + 1]).unwrap();
+        let file = ForeignFile::open(&path).unwrap();
+        let known: [u8; 32] = Sha256::digest(vec![b'a'; BLOCK + 1]).into();
+        let read = file.finish("1".to_owned()).unwrap();
+        assert_eq!((read.sha256, read.bytes), (known, BLOCK as u64 + 1));
+        let file = ForeignFile::open(&path).unwrap();
+        std::fs::write(&path, b"other").unwrap();
+        let error = file.finish("1".to_owned()).unwrap_err();
+        assert!(error.reason.contains("while it was read"), "{error}");
+        assert_eq!(error.file.unwrap().sha256, known);
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = ForeignFile::open(folder.path()).err().unwrap();
+        assert!(
+            error.reason.contains("a folder, not a regular file"),
+            "{error}"
+        );
+        let error = ForeignFile::open(&folder.path().join("none"))
+            .err()
+            .unwrap();
+        assert!(error.reason.contains("there is no such file"), "{error}");
+    }
+}

@@ -1,0 +1,734 @@
+//! Imports through the program: what a file has comes on record once, says where it is from, and goes
+//! again without a trace.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::erase::holders;
+use crate::model_server::{Behaviour, ModelServer};
+use crate::opening::served;
+use crate::person::Person;
+use crate::unguarded::{found_and_made_again, unguarded};
+
+/// A word that nobody else writes.
+const WORD: &str = "zorilla";
+
+fn line(conversation: &str, role: &str, text: &str) -> Value {
+    json!({"conversation": conversation, "role": role, "text": text})
+}
+
+/// Two conversations, of which the first has a title and a model.
+fn two() -> Vec<Value> {
+    let mut lines = vec![
+        line("a", "user", "Where does the zorilla live?"),
+        line("a", "assistant", "In the savannah."),
+        line("b", "user", "And the wombat?"),
+    ];
+    lines[0]["title"] = json!("Of animals");
+    lines[0]["at"] = json!(1_700_000_000);
+    lines[1]["model"] = json!("gpt-4");
+    lines
+}
+
+fn file(person: &Person, lines: &[Value]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        writeln!(text, "{line}").unwrap();
+    }
+    write_file(person, text.as_bytes())
+}
+
+fn write_file(person: &Person, bytes: &[u8]) -> String {
+    let path = person.dir.path().join("messages.jsonl");
+    std::fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// Somebody with a home.
+fn somebody() -> Person {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    person
+}
+
+#[track_caller]
+fn import(person: &Person, lines: &[Value], more: &[&str], code: i32) -> Value {
+    let path = file(person, lines);
+    let args = [&["import", "jsonl", &path, "--json"], more].concat();
+    let told = person.gently(&args).exits(code).json();
+    let number = |key: &str| told[key].as_u64().unwrap();
+    let all = |key: &str| -> u64 {
+        let counts = told[key].as_object().unwrap().values();
+        counts.map(|count| count.as_u64().unwrap()).sum()
+    };
+    assert_eq!(
+        number("read"),
+        number("recorded") + number("unchanged") + all("refused") + all("skipped"),
+        "{told:#}"
+    );
+    told
+}
+
+/// All that is derived of imports, but the hints.
+fn rows(person: &Person) -> Vec<String> {
+    let database = person.database();
+    let mut all = Vec::new();
+    for sql in [
+        "SELECT json_array(line, id, format, source_id, digest, created_at, updated_at, messages, import_id, state)
+           FROM imported_conversation ORDER BY line",
+        "SELECT json_array(n, line, i, role, model, at) FROM imported_message ORDER BY n",
+        "SELECT json_array(conversation_id, title, turns, origin) FROM conversations ORDER BY 1",
+    ] {
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, String>(0));
+        all.extend(rows.unwrap().map(Result::unwrap));
+    }
+    all
+}
+
+fn count(person: &Person, sql: &str) -> u64 {
+    let database = person.database();
+    let count = database.query_row(sql, [], |row| row.get::<_, u32>(0));
+    u64::from(count.unwrap())
+}
+
+fn consistent(person: &Person) -> Value {
+    person.verified()["answers"]["consistent"].clone()
+}
+
+#[test]
+fn a_file_is_on_record_once_and_says_where_it_is_from() {
+    let person = somebody();
+    let told = import(&person, &two(), &[], 0);
+    assert_eq!(
+        (&told["import"], &told["recorded"], &told["messages"]),
+        (&json!("import:000001"), &json!(2), &json!(3)),
+        "{told:#}"
+    );
+    let before = rows(&person);
+    let again = import(&person, &two(), &[], 0);
+    assert_eq!(
+        (&again["recorded"], &again["unchanged"]),
+        (&json!(0), &json!(2))
+    );
+    assert_eq!(rows(&person), before);
+    // Without the key the hints say nothing, and the digests decide.
+    std::fs::remove_file(person.at("keys/import.key")).unwrap();
+    let again = import(&person, &two(), &[], 0);
+    assert_eq!(
+        (&again["recorded"], &again["unchanged"]),
+        (&json!(0), &json!(2))
+    );
+    assert_eq!(rows(&person), before);
+
+    let origin = ", not verified";
+    let lists = [
+        vec!["conversation", "list", "--imported"],
+        vec!["conversation", "show", "Of animals"],
+        vec!["conversation", "show", "imported-1"],
+        vec!["show", "imported-1"],
+        vec!["import", "show", "import-1"],
+        vec!["search", WORD],
+    ];
+    for args in &lists {
+        let shown = person.gently(args).exits(0).out;
+        assert!(
+            shown.contains("imported from a JSON-lines file on ") && shown.contains(origin),
+            "{args:?}: {shown}"
+        );
+    }
+    let shown = person
+        .gently(&["show", "imported-1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(shown["origin"], "imported:jsonl");
+    assert_eq!(shown["lines"][1]["model"], "gpt-4");
+    let found = person.gently(&["search", WORD, "--json"]).exits(0).json();
+    assert_eq!(found["hits"][0]["origin"], "imported:jsonl", "{found:#}");
+    assert_eq!(found["hits"][0]["imported"], "imported:000001");
+    let titled = person
+        .gently(&["search", "animals", "--json"])
+        .exits(1)
+        .json();
+    assert_eq!(titled["titles"][0]["id"], "imported-1", "{titled:#}");
+    person.gently(&["search", WORD, "--by", "model"]).exits(1);
+    person
+        .gently(&["search", "savannah", "--model", "gpt*"])
+        .exits(0);
+    let counted = person
+        .gently(&["search", "zorilla OR wombat", "--count"])
+        .exits(0);
+    assert_eq!(counted.out, "2\n");
+    let best = person
+        .gently(&["search", "wombat", "--best", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(best["hits"][0]["imported"], "imported:000002");
+
+    for (name, says) in [
+        ("a.md", "Where does the zorilla live?"),
+        ("a.json", "imported:jsonl"),
+    ] {
+        let out = person.dir.path().join(name).display().to_string();
+        person
+            .gently(&["conversation", "export", "imported-1", "--out", &out])
+            .exits(0);
+        let written = std::fs::read_to_string(out).unwrap();
+        assert!(
+            written.contains(says) && written.contains("not verified"),
+            "{written}"
+        );
+    }
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM messages WHERE origin = 'imported:jsonl'"
+        ),
+        3
+    );
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn nobody_goes_on_in_it_and_nothing_counts_it() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    for id in ["imported-1", "imported:000001"] {
+        let refused = person
+            .gently(&["ask", "--conversation", id, "And then?"])
+            .exits(2);
+        assert!(refused.err.contains("--deep"), "{}", refused.err);
+    }
+    person.gently(&["share", "imported-1"]).exits(2);
+    for (table, sql) in [
+        ("exchanges", "SELECT count(*) FROM llm_exchange"),
+        ("turns", "SELECT count(*) FROM chat_turn"),
+        ("ratings", "SELECT count(*) FROM rating"),
+        ("runs", "SELECT count(*) FROM model_runs"),
+        ("counters", "SELECT count(*) FROM token_counters"),
+    ] {
+        assert_eq!(count(&person, sql), 0, "{table}");
+    }
+}
+
+#[test]
+fn what_is_said_otherwise_takes_the_place_of_the_older() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let mut lines = two();
+    lines[0]["text"] = json!("Where does the caracal live?");
+    let told = import(&person, &lines, &[], 0);
+    assert_eq!(
+        (&told["recorded"], &told["replaced"], &told["unchanged"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    person.gently(&["search", WORD]).exits(1);
+    person.gently(&["search", "caracal"]).exits(0);
+    let listed = person
+        .gently(&["conversation", "list", "--imported", "--json"])
+        .exits(0)
+        .json();
+    let ids: Vec<&str> = listed["imported"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["conversation"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["imported:000003", "imported:000002"]);
+    assert_eq!(consistent(&person), "yes");
+    // What it took the place of says nearly the same, and goes with it.
+    person
+        .gently(&["conversation", "delete", "imported-3", "--yes"])
+        .exits(0);
+    for word in [WORD, "caracal"] {
+        assert_eq!(
+            holders(person.home(), word.as_bytes()),
+            Vec::<PathBuf>::new()
+        );
+    }
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// Whatever a file has: each message is recorded, or what it is in is refused or skipped.
+#[test]
+fn every_message_is_recorded_refused_or_skipped() {
+    let person = somebody();
+    let mut random = 7_u64;
+    let mut next = |most: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % most
+    };
+    for round in 0..4 {
+        let (mut text, mut sent) = (String::new(), Vec::new());
+        let mut broken = 0;
+        for conversation in 0..next(6) + 2 {
+            for message in 0..next(5) + 1 {
+                let said = format!("round{round}c{conversation}m{message} {}", next(3));
+                let role = ["user", "assistant", "system", "tool"][next(4) as usize];
+                let id = format!("r{round}-{conversation}");
+                writeln!(text, "{}", line(&id, role, &said)).unwrap();
+                sent.push(said);
+                if next(7) == 0 {
+                    text.push_str("{\"conversation\":\n");
+                    broken += 1;
+                }
+            }
+        }
+        let path = write_file(&person, text.as_bytes());
+        let code = i32::from(broken > 0);
+        let told = person
+            .gently(&["import", "jsonl", &path, "--json"])
+            .exits(code)
+            .json();
+        assert_eq!(
+            told["refusals"].as_array().unwrap().len(),
+            broken,
+            "{told:#}"
+        );
+        assert_eq!(told["messages"], json!(sent.len()), "{told:#}");
+        let database = person.database();
+        for said in &sent {
+            let sql = "SELECT count(*) FROM messages WHERE content = ?1";
+            let found: u32 = database.query_row(sql, [said], |row| row.get(0)).unwrap();
+            assert!(found > 0, "{said}");
+        }
+        let again = person
+            .gently(&["import", "jsonl", &path, "--json"])
+            .exits(code)
+            .json();
+        assert_eq!(
+            (&again["recorded"], &again["unchanged"]),
+            (&json!(0), &told["recorded"])
+        );
+    }
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn what_is_only_looked_through_changes_nothing_and_counts_the_same() {
+    let person = somebody();
+    let before = person.log();
+    let mut lines = two();
+    lines.push(line("b", "nobody", "A role that there is not"));
+    let told = import(&person, &lines, &["--dry-run"], 1);
+    assert_eq!(told["dry_run"], true);
+    assert_eq!(person.log(), before);
+    assert!(!person.at("keys/import.key").exists());
+    let done = import(&person, &lines, &[], 1);
+    for key in [
+        "read",
+        "recorded",
+        "unchanged",
+        "refused",
+        "skipped",
+        "messages",
+        "sha256",
+    ] {
+        assert_eq!(told[key], done[key], "{key}");
+    }
+    let only = import(&person, &two(), &["--only", "of ANIMALS"], 0);
+    assert_eq!(
+        (&only["unchanged"], &only["skipped"]),
+        (&json!(1), &json!({"only": 1}))
+    );
+    let since = import(&person, &two(), &["--since", "2024-01-01"], 0);
+    assert_eq!(since["skipped"], json!({"since": 1}), "{since:#}");
+    person
+        .gently(&["import", "jsonl", "nowhere.jsonl"])
+        .exits(2);
+}
+
+#[test]
+fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    assert!(!holders(person.home(), WORD.as_bytes()).is_empty());
+    person
+        .gently(&["import", "erase", "import-1", "--dry-run"])
+        .exits(0);
+    person.gently(&["import", "erase", "import-1"]).exits(2);
+    let erased = person
+        .gently(&["import", "erase", "import-1", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        erased["artifacts"],
+        json!(["imported:000001", "imported:000002"])
+    );
+    for word in [WORD, "savannah", "wombat", "Of animals"] {
+        assert_eq!(
+            holders(person.home(), word.as_bytes()),
+            Vec::<PathBuf>::new(),
+            "{word}"
+        );
+    }
+    let left = "SELECT count(*) FROM imported_conversation WHERE state <> 'erased' OR source_id IS NOT NULL
+                   OR digest IS NOT NULL OR source_tag IS NOT NULL OR format IS NOT NULL";
+    assert_eq!(count(&person, left), 0);
+    assert_eq!(count(&person, "SELECT count(*) FROM imported_message"), 0);
+    assert_eq!(consistent(&person), "yes");
+    let told = import(&person, &two(), &[], 0);
+    assert_eq!(told["recorded"], 2);
+    person.gently(&["search", WORD]).exits(0);
+    person.gently(&["erase", "imported-3", "--yes"]).exits(0);
+    assert_eq!(
+        holders(person.home(), WORD.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    person.gently(&["search", "wombat"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+#[test]
+fn what_somebody_changes_is_found() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    assert_eq!(consistent(&person), "yes");
+    found_and_made_again(
+        &person,
+        &[
+            "UPDATE imported_conversation SET state = 'replaced' WHERE id = 'imported:000001'",
+            "UPDATE imported_conversation SET digest = replace(digest, 'a', 'b')",
+            "UPDATE imported_conversation SET source_id = 'another'",
+            "UPDATE imported_conversation SET import_id = 'import:000009'",
+            "DELETE FROM imported_conversation WHERE id = 'imported:000002'",
+            "UPDATE imported_message SET role = 'tool' WHERE i = 0",
+            "UPDATE imported_message SET at = 5",
+            "DELETE FROM imported_message",
+            "INSERT INTO imported_message VALUES (1, 0, 1, 'user', NULL, NULL)",
+        ],
+    );
+    let emptied = "INSERT INTO imported_fts (imported_fts) VALUES ('delete-all')";
+    unguarded(person.at("gently.db"))
+        .execute(emptied, [])
+        .unwrap();
+    person.gently(&["search", WORD]).exits(1);
+    let told = person.gently(&["audit", "verify", "-v"]);
+    assert!(told.out.contains("imported messages"), "{told:?}");
+    person.gently(&["audit", "rebuild"]).exits(0);
+    let found = person.gently(&["search", WORD]).exits(0);
+    assert!(found.out.contains("imported-1"), "{found:?}");
+    // The hint is no evidence: another one costs a second look.
+    let database = unguarded(person.at("gently.db"));
+    database
+        .execute("UPDATE imported_conversation SET source_tag = x'00'", [])
+        .unwrap();
+    assert_eq!(consistent(&person), "yes");
+    assert_eq!(import(&person, &two(), &[], 0)["unchanged"], 2);
+    // The text itself is evidence, and is not made again.
+    let sql = "UPDATE artifact SET document = replace(document, 'savannah', 'tundra')";
+    database.execute(sql, []).unwrap();
+    assert_eq!(consistent(&person), "no");
+    let shown = person
+        .gently(&["conversation", "show", "imported-1"])
+        .exits(1);
+    assert!(
+        shown
+            .err
+            .contains("changed since it was recorded: imported-1"),
+        "{shown:?}"
+    );
+    let out = person.dir.path().join("a.md").display().to_string();
+    person
+        .gently(&["conversation", "export", "imported-1", "--out", &out])
+        .exits(1);
+}
+
+/// As many small conversations.
+fn many(all: usize) -> Vec<Value> {
+    let said = |n: usize| line(&format!("c{n}"), "user", &format!("Number {n} of many"));
+    (0..all).map(said).collect()
+}
+
+fn recorded(person: &Person) -> u64 {
+    let sql = "SELECT count(DISTINCT source_id) FROM imported_conversation WHERE state = 'current'";
+    let count = |database: Connection| database.query_row(sql, [], |row| row.get::<_, u32>(0));
+    // A writer may be at it.
+    let found = Connection::open(person.at("gently.db")).and_then(count);
+    u64::from(found.unwrap_or(0))
+}
+
+/// Starts an import, and waits until something of it is on record.
+fn begun(person: &Person, path: &str) -> Child {
+    let mut command = person.command(&["import", "jsonl", path]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while recorded(person) == 0 && child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(120));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+#[test]
+fn killed_or_ended_in_the_middle_the_next_one_goes_on() {
+    const ALL: usize = 1500;
+    let person = somebody();
+    let path = file(&person, &many(ALL));
+    let mut child = begun(&person, &path);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let there = recorded(&person);
+    assert!(there > 0);
+    let mut child = begun(&person, &path);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    child.wait().unwrap();
+    assert!(recorded(&person) >= there);
+    let told = import(&person, &many(ALL), &[], 0);
+    let total = told["recorded"].as_u64().unwrap() + told["unchanged"].as_u64().unwrap();
+    assert_eq!(total, ALL as u64);
+    assert_eq!(recorded(&person), ALL as u64);
+    assert_eq!(
+        count(&person, "SELECT count(*) FROM imported_conversation"),
+        ALL as u64
+    );
+    person.gently(&["import", "list"]).exits(0);
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn two_at_once_lose_nothing() {
+    let person = somebody();
+    let path = file(&person, &many(600));
+    let mut children: Vec<Child> = (0..2)
+        .map(|_| {
+            let mut command = person.command(&["import", "jsonl", &path, "--json"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    let codes: Vec<Option<i32>> = children
+        .iter_mut()
+        .map(|one| one.wait().unwrap().code())
+        .collect();
+    assert!(codes.contains(&Some(0)), "{codes:?}");
+    assert!(
+        codes.iter().all(|code| matches!(code, Some(0 | 2))),
+        "{codes:?}"
+    );
+    assert_eq!(recorded(&person), 600);
+    assert_eq!(
+        count(&person, "SELECT count(*) FROM imported_conversation"),
+        600
+    );
+    // Whoever has the key's lock is at it.
+    let key = std::fs::File::open(person.at("keys/import.key")).unwrap();
+    key.lock().unwrap();
+    let refused = person.gently(&["import", "jsonl", &path]).exits(2);
+    assert!(refused.err.contains("another import"), "{}", refused.err);
+    drop(key);
+    person.gently(&["import", "jsonl", &path]).exits(0);
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_in_the_middle_costs_what_does_not_fit() {
+    let person = somebody();
+    let path = file(&person, &many(900));
+    let mut stopped = 0;
+    for blocks in [1_500, 2_500, 4_000] {
+        let command = person.command(&["import", "jsonl", &path]);
+        let done = crate::concurrency::limited(&command, blocks)
+            .output()
+            .unwrap();
+        stopped += u32::from(done.status.code() != Some(0));
+        assert!(matches!(done.status.code(), Some(0 | 2 | 3)), "{done:?}");
+    }
+    assert!(stopped > 0, "no limit was small enough");
+    import(&person, &many(900), &[], 0);
+    assert_eq!(recorded(&person), 900);
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn no_title_or_text_moves_a_cursor_and_no_secret_is_kept() {
+    let person = somebody();
+    let mut lines = two();
+    lines[0]["title"] = json!("\u{1b}]0;owned\u{7}\u{202e}title");
+    lines[0]["text"] = json!("zorilla \u{1b}[2J password=hunter2hunter2");
+    lines[1]["model"] = json!("m\u{1b}[31m");
+    lines[2]["conversation"] = json!("\u{1b}[2Jid");
+    let told = import(&person, &lines, &[], 0);
+    assert_eq!(told["removed"], 1, "{told:#}");
+    let out = person.dir.path().join("a.md").display().to_string();
+    person
+        .gently(&["conversation", "export", "imported-1", "--out", &out])
+        .exits(0);
+    let mut texts = vec![std::fs::read_to_string(out).unwrap()];
+    for args in [
+        &["conversation", "list", "--imported"][..],
+        &["conversation", "show", "imported-1"],
+        &["import", "show", "import-1"],
+        &["search", WORD],
+        &["search", "title"],
+        &["conversation", "show", "imported-2"],
+    ] {
+        let ran = person.gently(args);
+        texts.extend([ran.out, ran.err]);
+    }
+    for text in &texts {
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    assert_eq!(holders(person.home(), b"hunter2"), Vec::<PathBuf>::new());
+    assert_eq!(holders(person.home(), b"\x1b[2Jid"), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_home_that_keeps_no_texts_takes_none() {
+    let person = somebody();
+    person
+        .gently(&["config", "set", "store.content", "none"])
+        .exits(0);
+    let path = file(&person, &two());
+    let before = person.log();
+    let refused = person.gently(&["import", "jsonl", &path]).exits(2);
+    assert!(refused.err.contains("store.content"), "{}", refused.err);
+    assert_eq!(person.log(), before);
+    assert_eq!(
+        count(&person, "SELECT count(*) FROM imported_conversation"),
+        0
+    );
+}
+
+fn sent(server: &ModelServer) -> String {
+    server.requests().last().unwrap().json().to_string()
+}
+
+#[test]
+fn a_model_is_shown_it_only_where_somebody_says_deep() {
+    let (person, server) = served(Behaviour::Says("I do not know.".to_owned()));
+    person.gently(&["init"]).exits(0);
+    import(&person, &two(), &[], 0);
+    let question = "What of the zorilla?";
+    person.ask(question).exits(0);
+    assert!(!sent(&server).contains("Where does"), "{}", sent(&server));
+    let asked = person
+        .gently(&["ask", "--new", "--deep", question])
+        .exits(0);
+    assert!(
+        asked
+            .err
+            .contains("1 imported passage (imported-1), not verified"),
+        "{}",
+        asked.err
+    );
+    assert!(
+        sent(&server).contains("user: Where does the zorilla live?")
+            && sent(&server).contains("From conversations that were imported, not verified:"),
+        "{}",
+        sent(&server)
+    );
+    let shown = person
+        .gently(&["context", "show", "last", "--json"])
+        .exits(0)
+        .json();
+    let injected = shown["injected"].as_array().unwrap();
+    let one = injected
+        .iter()
+        .find(|one| one["artifact_type"] == "imported")
+        .unwrap();
+    assert_eq!(one["artifact_id"], "imported:000001");
+    assert_eq!(one["risk_flags"], json!(["unverified"]), "{one:#}");
+    assert_eq!(consistent(&person), "yes");
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    person.gently(&["trace", "show", "last"]);
+    // What was sent of it goes with it.
+    person.gently(&["erase", "imported-1", "--yes"]).exits(0);
+    assert_eq!(
+        holders(person.home(), b"Where does the"),
+        Vec::<PathBuf>::new()
+    );
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn a_passage_that_somebody_changed_is_shown_to_no_model() {
+    let (person, server) = served(Behaviour::Says("I do not know.".to_owned()));
+    person.gently(&["init"]).exits(0);
+    import(&person, &two(), &[], 0);
+    let database = unguarded(person.at("gently.db"));
+    let sql = "UPDATE artifact SET document = replace(document, 'savannah', 'tundra')";
+    database.execute(sql, []).unwrap();
+    drop(database);
+    person
+        .gently(&["ask", "--deep", "What of the zorilla?"])
+        .exits(0);
+    assert!(!sent(&server).contains("Where does"), "{}", sent(&server));
+}
+
+/// A project of the agent in version 0.7.
+fn flat(person: &Person) -> String {
+    let folder = person.dir.path().join("agent");
+    std::fs::create_dir_all(folder.join(".aua/state")).unwrap();
+    std::fs::create_dir_all(folder.join("dpo_pairs")).unwrap();
+    let promotions = [
+        json!({"id": "p1", "timestamp": 1_700_000_000, "specialist": "law", "event": "promote",
+            "from_model": "a", "to_model": "b", "u_delta": 0.25, "reverted": false}),
+        json!({"id": "p2", "created_at": 1_700_000_100, "specialist": "law", "event": "rollback",
+            "from_model": "b", "to_model": "a", "reverted": true}),
+    ];
+    let text: String = promotions.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(folder.join(".aua/state/promotions.jsonl"), text).unwrap();
+    let pair =
+        json!({"prompt": "Capital of Australia", "chosen": "Canberra", "rejected": "Sydney"});
+    std::fs::write(folder.join("dpo_pairs/a.jsonl"), format!("{pair}\n")).unwrap();
+    folder.display().to_string()
+}
+
+#[test]
+fn the_files_of_an_agent_are_taken_over_once() {
+    let person = somebody();
+    let folder = flat(&person);
+    let args = [
+        "config", "migrate", "--from", "0.7", "--to", "0.8", &folder, "--json",
+    ];
+    let told = person.gently(&args).exits(0).json();
+    assert_eq!(
+        (
+            &told["read"],
+            &told["recorded"],
+            &told["promotions"],
+            &told["corrections"]
+        ),
+        (&json!(3), &json!(3), &json!(2), &json!(1)),
+        "{told:#}"
+    );
+    let again = person.gently(&args).exits(0).json();
+    assert_eq!(
+        (&again["recorded"], &again["unchanged"]),
+        (&json!(0), &json!(3)),
+        "{again:#}"
+    );
+    let listed = person.gently(&["correction", "list", "--all"]);
+    assert!(listed.out.contains("Canberra"), "{listed:?}");
+    let rows = "SELECT count(*) FROM promotions WHERE origin = 'imported:aua' AND created_at >= 1700000000";
+    assert_eq!(count(&person, rows), 2);
+    let state = "SELECT count(*) FROM corrections WHERE source = 'import' AND state = 'proposed'";
+    assert_eq!(count(&person, state), 1);
+    // They bind nothing: there is no specialist.
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM artifact WHERE kind = 'promotion'"
+        ),
+        0
+    );
+    person.gently(&["show", "imported_promotion-1"]).exits(0);
+    let other = ["config", "migrate", "--from", "0.6", "--to", "0.8", &folder];
+    person.gently(&other).exits(2);
+    assert_eq!(consistent(&person), "yes");
+}
