@@ -87,7 +87,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "share", "check", "audit", "trace", "consent", "anchor", "witness",
         ],
     ),
-    ("Keep", &["backup", "restore", "sync", "erase", "sanitize"]),
+    (
+        "Keep",
+        &["backup", "restore", "sync", "store", "erase", "sanitize"],
+    ),
     (
         "Set up",
         &[

@@ -6,3 +6,4 @@ pub mod disk_sync;
 pub mod doctor;
 pub mod erase;
 pub mod rebuild;
+pub mod store_encryption;

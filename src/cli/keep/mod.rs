@@ -5,3 +5,4 @@ pub(super) mod disk_sync;
 pub(super) mod doctor;
 pub(super) mod erase;
 pub(super) mod rebuild;
+pub(super) mod store;

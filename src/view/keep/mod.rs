@@ -7,3 +7,4 @@ pub mod doctor;
 pub mod erasure;
 pub mod plan;
 pub mod rebuild;
+pub mod store;
