@@ -104,6 +104,27 @@ impl DatabaseForm {
     }
 }
 
+/// For what a key is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyNeed {
+    /// The database is a plain one; whether it may be so is to be said.
+    Plain,
+    /// The database is encrypted.
+    Encrypted,
+    /// The database is being made, and its file is empty.
+    New,
+}
+
+impl KeyNeed {
+    fn of(path: &Path) -> KeyNeed {
+        match (DatabaseForm::read(path), path.metadata()) {
+            (DatabaseForm::Plain, Ok(found)) if found.len() == 0 => KeyNeed::New,
+            (DatabaseForm::Plain, _) => KeyNeed::Plain,
+            (DatabaseForm::Encrypted, _) => KeyNeed::Encrypted,
+        }
+    }
+}
+
 /// Why an encrypted database can't be opened, or a plain one may not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SealFault {
@@ -175,7 +196,7 @@ impl SealFault {
 
 /// Finds the key of a database, or says why there is none; none where the file is plain and may be
 /// so. It opens no database.
-pub type KeyFinder = fn(&Path, DatabaseForm) -> Result<Option<FoundKey>, SealFault>;
+pub type KeyFinder = fn(&Path, KeyNeed) -> Result<Option<FoundKey>, SealFault>;
 
 /// Who knows where keys are; set once, by the program. Without one no key is found.
 static FINDER: OnceLock<KeyFinder> = OnceLock::new();
@@ -257,12 +278,16 @@ pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
         known.place = place;
         return Ok(known.found.clone());
     }
-    let form = DatabaseForm::read(path);
-    let found = match (form, FINDER.get()) {
-        (DatabaseForm::Encrypted, _) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
-        (DatabaseForm::Encrypted, None) => Err(SealFault::NoKey),
-        (DatabaseForm::Plain, None) => Ok(None),
-        (_, Some(finder)) => finder(path, form),
+    let need = KeyNeed::of(path);
+    let found = match (need, FINDER.get()) {
+        (KeyNeed::Encrypted, _) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
+        (KeyNeed::Encrypted, None) => Err(SealFault::NoKey),
+        (_, None) => Ok(None),
+        (_, Some(finder)) => finder(path, need),
+    };
+    let found = match found {
+        Ok(Some(_)) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
+        found => found,
     };
     let found = found.map_err(|why| why.at(path))?;
     let known = KnownDatabase {

@@ -49,7 +49,7 @@ mod upkeep;
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use cipher::{
-    CAN_ENCRYPT, CipherKey, DatabaseForm, FoundKey, KeyFinder, SealFault, forget_key,
+    CAN_ENCRYPT, CipherKey, DatabaseForm, FoundKey, KeyFinder, KeyNeed, SealFault, forget_key,
     has_plain_log, remember_key, set_key_finder,
 };
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
@@ -58,6 +58,7 @@ pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
+pub use open::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use reports::{CheckCount, CheckGroup, CountedRun};
@@ -71,7 +72,6 @@ pub use rows::{
 };
 pub use schema::{SEARCH_INDEX, SchemaDifference, SchemaState};
 pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
-pub use sqlite::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
 pub use stats::CountedExchange;
 pub use unsigned::UnsignedLines;
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::sqlite::Sqlite;
+pub use super::sqlite::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
 use super::{ReadStore, Store, StoreError};
 
 impl Store {

@@ -12,7 +12,7 @@ use gently::recorder::{ArtifactField, ArtifactId, Erasure, NewArtifact, Recorder
 use serde_json::json;
 
 use crate::model_server::{Behaviour, ModelServer};
-use crate::person::Person;
+use crate::person::{Person, by_hand};
 use crate::recorder::{Rig, anchor, at, counted, prompt, turn, wait};
 
 /// What nobody else writes.
@@ -271,7 +271,7 @@ fn what_a_reader_holds_up_the_next_start_finishes() {
 fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findings() {
     let gone = Person::new();
     gone.ask("one");
-    let database = rusqlite::Connection::open(gone.at("gently.db")).unwrap();
+    let database = by_hand(gone.at("gently.db"), rusqlite::OpenFlags::default());
     database.execute_batch("UPDATE chat_turn SET content = NULL, content_hash = NULL; UPDATE llm_exchange SET salt = NULL, response_hash = NULL").unwrap();
     let report = gone.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(report.contains("or a tombstone on record"), "{report}");
@@ -279,7 +279,7 @@ fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findi
     let kept = Person::new();
     kept.ask("one");
     kept.gently(&["erase", "--yes", "last"]).exits(0);
-    let database = rusqlite::Connection::open(kept.at("gently.db")).unwrap();
+    let database = by_hand(kept.at("gently.db"), rusqlite::OpenFlags::default());
     let sql = "UPDATE chat_turn SET content = 'made up', content_hash = ?1 WHERE speaker = 'user'";
     database
         .execute(sql, [Hash32::digest(b"made up").to_string()])

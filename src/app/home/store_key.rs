@@ -10,13 +10,17 @@ use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::keys::{KeyError, STORE_KEY, STORE_KEY_ENV, StoreKey};
-use crate::store::{CipherKey, DatabaseForm, FoundKey, SealFault};
+use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault};
 
 use super::open::{env, home_path};
 use super::secrets::{from_command, passphrase};
 
 /// Where the command stands.
 pub const OWN_COMMAND: &str = "[store] key_cmd";
+
+/// Said where a home is to be encrypted from its beginning.
+const NO_KEY_YET: &str = "a new home is encrypted from its beginning only with a key in $GENTLY_STORE_KEY or from \
+                          $GENTLY_STORE_KEY_CMD. Or make it first, and then: gently store encrypt";
 
 /// The file of the key of a database.
 pub fn key_file(database: &Path) -> PathBuf {
@@ -33,15 +37,23 @@ pub fn found_key(key: &StoreKey, from: impl Into<String>) -> FoundKey {
 
 /// Finds the key of a database, for every door to one; refuses a plain database in a home whose
 /// settings say that it is encrypted.
-pub fn find_key(path: &Path, form: DatabaseForm) -> Result<Option<FoundKey>, SealFault> {
+pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFault> {
     let config = own_config(path);
-    match form {
-        DatabaseForm::Plain => match config {
+    match need {
+        // A home that is being made is not yet where it will be.
+        KeyNeed::New => match home_path().ok().map(|home| Config::load(&home, &env)) {
+            Some(Ok(config)) if config.store.encrypted => {
+                let found = given_key(Some(&config)).map_err(|fault| unreachable(&fault))?;
+                found.ok_or_else(|| unreachable(&NO_KEY_YET)).map(Some)
+            }
+            _ => Ok(None),
+        },
+        KeyNeed::Plain => match config {
             Some(Ok(config)) if config.store.encrypted => Err(SealFault::NotEncrypted),
             // What is wrong with the settings is said by whoever reads them for what they are.
             _ => Ok(None),
         },
-        DatabaseForm::Encrypted => {
+        KeyNeed::Encrypted => {
             let config = config.transpose().map_err(|reason| unreachable(&reason))?;
             let found = key_from(path, config.as_ref()).map_err(|fault| unreachable(&fault))?;
             found.ok_or(SealFault::NoKey).map(Some)

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::schema::quoted;
-use super::{BUSY_WAIT, Sqlite, at_place, failed, no_file, private_file};
+use super::{BUSY_WAIT, LOG_STAYS, Sqlite, at_place, failed, no_file, private_file};
 use crate::store::StoreError;
 use crate::store::cipher::{CAN_ENCRYPT, FoundKey, SealFault, remember_key};
 
@@ -190,9 +190,11 @@ fn write(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), Stor
     });
     let marks = marks.into_iter().collect::<Result<String, _>>()?;
     // What is cut is thrown away, so that there is nothing to go back to, and one sync at the end.
+    // With a log of writes from its beginning, so that whoever has the file open is known by that.
     let sql = format!(
         "PRAGMA converted.journal_mode = OFF; PRAGMA converted.synchronous = OFF;
-         SELECT sqlcipher_export('converted'); {marks} DETACH converted"
+         SELECT sqlcipher_export('converted'); {marks}
+         PRAGMA converted.journal_mode = WAL; DETACH converted"
     );
     old.execute_batch(&sql).map_err(failed(WHAT))
 }
@@ -200,9 +202,11 @@ fn write(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), Stor
 /// Holds the new file against the old one: tables, triggers and all else that is made, marks, the
 /// number of rows of each table, the head, and what SQLite and SQLCipher say of the file.
 fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     remember_key(new, to.cloned());
     let (made, _) = Sqlite::door(new, None, flags)?;
+    // Nothing is to lie beside it when it is closed.
+    made.set_db_config(LOG_STAYS, false).map_err(failed(WHAT))?;
     let unlike = |what: &str| StoreError::Query {
         what: WHAT,
         reason: format!("the new file has other {what} than the old one; the old one stays"),
@@ -217,11 +221,17 @@ fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), St
             return Err(unlike("marks"));
         }
     }
-    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0";
-    for table in rows(old, tables)?.into_iter().flatten() {
-        let Value::Text(table) = table else { continue };
-        let count = format!("SELECT count(*) FROM {}", quoted(&table));
-        if number(old, &count)? != number(&made, &count)? {
+    for table in rows(old, TABLES)? {
+        let [Value::Text(table), Value::Integer(has_no_numbers)] = table.as_slice() else {
+            continue;
+        };
+        // Rows are referred to by their numbers, too, which a copy could give anew.
+        let numbers = match has_no_numbers {
+            0 => ", max(rowid), total(rowid)",
+            _ => "",
+        };
+        let count = format!("SELECT count(*){numbers} FROM {}", quoted(table));
+        if rows(old, &count)? != rows(&made, &count)? {
             return Err(unlike("rows"));
         }
     }
@@ -239,6 +249,11 @@ fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), St
     }
     Ok(())
 }
+
+/// The tables that hold rows, and whether each is one without numbers of rows.
+const TABLES: &str =
+    "SELECT s.name, l.wr FROM sqlite_schema s JOIN pragma_table_list l ON l.name = s.name
+      AND l.schema = 'main' WHERE s.type = 'table' AND s.rootpage > 0";
 
 /// SQLite's own check of a file.
 const SOUND: &str = "PRAGMA integrity_check";

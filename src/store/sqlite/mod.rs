@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use refinery::{Migration, Runner};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 use zeroize::Zeroizing;
@@ -33,6 +34,9 @@ pub use convert::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinis
 
 /// What the database is called where nothing says where it lies.
 const DATABASE: &str = "gently.db";
+
+/// Whether the log of writes is left as it is by the last one who closes the database.
+const LOG_STAYS: DbConfig = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -200,6 +204,11 @@ impl Sqlite {
         let found = cipher::key_of(path)?;
         let named = uri.map_or_else(|| path.to_owned(), PathBuf::from);
         let connection = Connection::open_with_flags(named, flags).map_err(failed("open"))?;
+        // The write-ahead log stays when a process ends: copying it back would be three fsyncs a
+        // question. And whoever has a wrong key changes nothing.
+        connection
+            .set_db_config(LOG_STAYS, true)
+            .map_err(failed("set up the connection"))?;
         let Some(found) = found else {
             return Ok((connection, None));
         };
@@ -302,12 +311,7 @@ impl Sqlite {
         // A batch changes some thousand pages in no order. With less memory they would be written
         // before the commit, and again; the copy of a page that a mark keeps would go through a
         // file; and the write-ahead log would be copied back within almost every commit (see
-        // `Driver::shorten_wal`). The write-ahead log stays when a process ends: copying it back
-        // would be three fsyncs a question.
-        let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        connection
-            .set_db_config(stays, true)
-            .map_err(failed("set up the connection"))?;
+        // `Driver::shorten_wal`).
         keep_statements(&connection)?;
         Ok(Sqlite(connection, key))
     }
@@ -479,7 +483,7 @@ fn unlock(connection: &Connection, key: &CipherKey) -> Result<(), StoreError> {
 /// Each statement is compiled once.
 fn keep_statements(connection: &Connection) -> Result<(), StoreError> {
     // Else one may be compiled anew for the values that are bound to it.
-    let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection
         .set_db_config(stable, true)
         .map_err(failed("set up the connection"))?;
