@@ -43,7 +43,13 @@ step() {
   printf -- '-- %s: ok, %d s\n' "$name" "$((SECONDS - started))"
 }
 
+# Encryption at rest is built once on the system's OpenSSL.
+has_libcrypto() {
+  printf '#include <openssl/evp.h>\n' | cc -E - >/dev/null 2>&1
+}
+
 missing_packages() {
+  has_libcrypto || echo libssl-dev
   have git || echo git
   have ssh-keygen || echo openssh-client
   have python3 || echo python3
@@ -54,7 +60,7 @@ system_tools() {
   local -a packages as_root=()
   mapfile -t packages < <(missing_packages)
   if ((${#packages[@]} == 0)); then
-    echo "git, ssh-keygen and python3 (with venv) are here"
+    echo "git, ssh-keygen, python3 (with venv) and OpenSSL's headers are here"
     return 0
   fi
   if [[ "$(id -u)" -ne 0 ]]; then as_root=(sudo); fi
@@ -180,10 +186,31 @@ package_tests() {
   scripts/package.sh --check --program "${CARGO_TARGET_DIR:-target}/debug/gently"
 }
 
+# A plain build stays free of OpenSSL and of SQLCipher.
+no_openssl() {
+  local found
+  found="$(cargo tree --locked --edges normal,build --prefix none | grep -Ei '^(sqlcipher-src|openssl-(sys|src)) ' || true)"
+  [[ -z "$found" ]] || {
+    printf '%s\n' "$found"
+    echo "a plain build has no OpenSSL: what needs it goes behind the feature sealed"
+    return 1
+  }
+}
+
+# Encryption at rest: its own tests, and those of store, journey, erase and backup once more, over homes that are encrypted
+# from their beginning.
+sealed_tests() {
+  cargo test --locked --features sealed --lib -- store:: keys:: || return 1
+  cargo test --locked --features sealed --test gently -- sealed:: || return 1
+  GENTLY_STORE_ENCRYPTED=true GENTLY_STORE_KEY="$(printf '5e%.0s' {1..32})" \
+    cargo test --locked --features sealed --test gently -- store:: journey:: erase:: backup::
+}
+
 step "system tools" system_tools
 step "compilers" compilers
 step "no path of one machine in tracked files" no_machine_paths
 step "no unwrap() in src outside tests" no_unwrap
+step "no OpenSSL in a plain build" no_openssl
 step "cargo fmt --check" cargo fmt --all --check
 step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnings
 # Benchmarks are no tests (test = false), so that no other step looks at them.
@@ -192,5 +219,6 @@ step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked -
 step "the program" cargo build --locked
 step "the page of gently share" page_tests
 step "the Debian package" package_tests
+step "encryption at rest" sealed_tests
 # Last, so that the closing lines of this script are cargo test's own.
 step "cargo test" cargo_test

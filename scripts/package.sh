@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes a Debian package: program, manual pages, completions, documentation, licences.
 #
-#   scripts/package.sh                  build the program (release), and make target/debian/gently_*.deb
+#   scripts/package.sh                  build the program (release, with encryption: it takes libssl-dev), and make
+#                                       target/debian/gently_*.deb
 #   scripts/package.sh --program FILE   package this program, which was built before, in target/package
 #   scripts/package.sh --check          also unpack the package into an empty root and try what is in it
 #   scripts/package.sh --install        get a missing cargo-deb first, from its registry, into target/tools
@@ -33,7 +34,7 @@ while (($# > 0)); do
   --check) check=yes ;;
   --install) install=yes ;;
   -h | --help)
-    sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit 0
     ;;
   *) fail "unknown argument '$1'; there are --program FILE, --check and --install" ;;
@@ -141,7 +142,7 @@ check_package() {
 have cargo || fail "there is no cargo: https://rustup.rs"
 find_cargo_deb
 if [[ -z "$program" ]]; then
-  cargo build --locked --release --bin gently
+  cargo build --locked --release --features sealed --bin gently
   program="${CARGO_TARGET_DIR:-target}/release/gently"
 fi
 [[ -x "$program" && -f "$program" ]] || fail "$program is no program"

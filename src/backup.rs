@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config;
 use crate::home::{CONTEXT, Home, HomeError};
-use crate::keys::{KeyError, WorkFactor, sealed};
+use crate::keys::{KeyError, STORE_KEY, WorkFactor, sealed};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -38,6 +38,10 @@ const MANIFEST: &str = "backup.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
+    /// Whether its database is encrypted, by a key that is not in the backup. Not written where it is
+    /// plain: earlier builds read those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub encrypted: bool,
     /// Version of the archive's form: `gently-backup/1`.
     pub format: String,
     /// Head of the log.
@@ -216,6 +220,7 @@ impl BackupState {
             }
         }
         let manifest = Manifest {
+            encrypted: store.is_encrypted(),
             format: FORMAT.to_owned(),
             head: head.hash,
             lines: head.lines,
@@ -250,7 +255,9 @@ impl BackupState {
             }
         }
         let keys = home.root().join("keys");
-        for path in files_under(&keys)? {
+        // Who opens the backup has not the key of the database in it.
+        let kept = keys.join(STORE_KEY);
+        for path in files_under(&keys)?.into_iter().filter(|path| *path != kept) {
             whole(to, &archive_name("keys", &keys, &path), &path)?;
         }
         part(to, "audit.log", &paths.log(), self.log_len)?;

@@ -11,7 +11,7 @@ use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
-use crate::store::{Store, StoreError};
+use crate::store::{FoundKey, Store, StoreError, remember_key};
 
 /// The largest manifest that is read; ours has some 250 bytes.
 const MAX_MANIFEST: u64 = 16 * 1024;
@@ -27,6 +27,9 @@ pub struct RestoredFiles {
     pub database: String,
 }
 
+/// Gives the key of an encrypted database, before anything is unpacked.
+pub type StoreKeyOf<'a> = &'a dyn Fn() -> Result<FoundKey, StoreError>;
+
 /// Restores a backup as the home `root`, which must be absent or an empty directory.
 ///
 /// Everything is unpacked beside it, read to the authenticated end, checked against the manifest,
@@ -36,6 +39,7 @@ pub fn restore(
     root: &Path,
     passphrase: &str,
     now: Seconds,
+    key: StoreKeyOf<'_>,
 ) -> Result<RestoredFiles, BackupError> {
     let free = match fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
@@ -54,7 +58,7 @@ pub fn restore(
     }
     let folder = Folder(beside(root, &format!(".restore-{}", std::process::id())));
     private_dir(&folder.0)?;
-    let (manifest, files) = unpack(stream, &folder.0, &place)?;
+    let (manifest, files) = unpack(stream, (&folder.0, root), &place, key)?;
     let database = check(&folder.0, &manifest, &place)?;
     let restored = RestoreRecord {
         restored_at: now,
@@ -83,7 +87,12 @@ pub fn restore(
 
 /// Unpacks everything and reads on to the end of the encryption, which alone shows that nothing was
 /// cut.
-fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u64), BackupError> {
+fn unpack(
+    stream: impl Read,
+    (folder, root): (&Path, &Path),
+    place: &str,
+    key: StoreKeyOf<'_>,
+) -> Result<(Manifest, u64), BackupError> {
     let broken = |e: io::Error| {
         BackupError::Key(KeyError::Sealed {
             place: place.to_owned(),
@@ -112,7 +121,15 @@ fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u6
                     path.display()
                 )));
             }
-            manifest = Some(read_manifest(&mut entry).map_err(foreign)?);
+            let read = read_manifest(&mut entry).map_err(foreign)?;
+            if read.encrypted {
+                let found = key()?;
+                // Here now, and there when it has its name.
+                for home in [folder, root] {
+                    remember_key(&home.join("gently.db"), Some(found.clone()));
+                }
+            }
+            manifest = Some(read);
             continue;
         }
         let inside = inside(&path).ok_or_else(|| foreign(format!("'{}'", path.display())))?;

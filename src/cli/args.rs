@@ -201,6 +201,9 @@ pub enum Command {
     /// them after a power loss. Closing a session does this, too, as do 64 records, a minute, and
     /// any other command that records.
     Sync,
+    /// Whether the database is encrypted, encrypting it, and back
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Destroy texts and their salts for ever; the commitments stay
     Erase(EraseArgs),
     /// Bring conversations of other programs along, from a file
@@ -566,6 +569,25 @@ pub struct BackupArgs {
     /// Replace the file if it exists
     #[arg(long)]
     pub force: bool,
+}
+
+/// `gently store`.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Say whether the database is encrypted, and where its key comes from; exit 1 when it can't be
+    /// opened
+    Status,
+    /// Encrypt the database, its search index and its log of writes
+    ///
+    /// The key is from the first of $GENTLY_STORE_KEY, [store] key_cmd, and keys/store.key, which is
+    /// made here under a passphrase where there is none.
+    Encrypt {
+        /// Only print a new key, for what [store] key_cmd asks; nothing is encrypted
+        #[arg(long)]
+        new_key: bool,
+    },
+    /// Make an encrypted database a plain one again
+    Decrypt,
 }
 
 /// `gently restore`.

@@ -89,7 +89,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Keep",
-        &["import", "backup", "restore", "sync", "erase", "sanitize"],
+        &["import", "backup", "restore", "sync", "store", "erase", "sanitize"],
     ),
     (
         "Set up",

@@ -21,14 +21,16 @@ use crate::view::ask::unrecorded::{ErrorView, UnrecordedView};
 use clap::Parser;
 
 use crate::app::home::open::OpenHomeError;
+use crate::app::home::store_key::find_key;
 use crate::app::home::unrecorded::RecordState;
 use crate::app::redacted::clean;
+use crate::store::set_key_finder;
 
-use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
+use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand, StoreCommand};
 use ask::chat;
 use flags::error_words;
 use help::{completions, man};
-use keep::{backup, disk_sync, doctor, erase, import, rebuild};
+use keep::{backup, disk_sync, doctor, erase, import, rebuild, store};
 use look::{
     action, assertion, conversation, council, drift, log, search, session, show, sight, stats,
     thread,
@@ -110,6 +112,7 @@ async fn dispatch(cli: Cli) -> u8 {
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
     });
+    set_key_finder(find_key);
     perform(cli.command, json).await
 }
 
@@ -176,6 +179,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         }
         Command::Drift(command) => drift::run(command, json).await,
         Command::Sync => disk_sync::run(json),
+        Command::Store(command) => store::run(&command, json),
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Import(command) => import::run(command, json).await,
         Command::Action(command) => action::run(&command, json),
@@ -219,6 +223,7 @@ fn writes(command: &Command) -> bool {
         Command::Import(command) => command.writes(),
         Command::Witness(command) => command.writes(),
         Command::Project(command) => command.writes(),
+        Command::Store(command) => !matches!(command, StoreCommand::Status),
         _ => false,
     }
 }

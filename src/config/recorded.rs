@@ -88,6 +88,8 @@ mod tests {
         "model.timeout_s",
         "ots.calendars",
         "ots.quorum",
+        "store.encrypted",
+        "store.key_cmd",
         "trace.key_file",
         "witness.deadline_ms",
         "witness.quorum",

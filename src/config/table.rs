@@ -261,6 +261,10 @@ key_table! {
             "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only";
         openings: bool = flag, "openings", Flag, Flag(true),
             "with store.content none: whether salts are kept, so that who has a text can show that it is on record";
+        encrypted: bool = flag, "encrypted", Flag, Flag(false),
+            "whether the database has to be encrypted: a plain one in its place is refused; gently store encrypt sets it";
+        key_cmd: Option<String> = some_text, "key_cmd", Text(COMMAND), Unset,
+            "a shell command whose first line is the key of an encrypted database, 64 hexadecimal digits";
     }
     /// What is taken out of texts.
     sanitize: SanitizeSettings {

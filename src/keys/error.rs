@@ -69,6 +69,16 @@ pub enum KeyError {
         /// How long the text is.
         actual: usize,
     },
+    /// Not the text of a key that opens a database.
+    #[error(
+        "the key in {place} is not 64 hexadecimal digits and nothing else ({actual} bytes found)"
+    )]
+    StoreKey {
+        /// File, environment variable or command.
+        place: String,
+        /// How long the text is.
+        actual: usize,
+    },
     /// The vault file has a passphrase, and none was given.
     #[error(
         "{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal"

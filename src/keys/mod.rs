@@ -3,6 +3,7 @@
 //! ```text
 //! keys/                    0700
 //!   auth.key               0600   64 hexadecimal digits and a newline; or the same inside age (a passphrase)
+//!   store.key              0600   the same inside age: what opens the database, where that is encrypted
 //!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
 //!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
 //!   import.key             0600   32 bytes, from the first import on
@@ -24,6 +25,7 @@ pub mod rotation;
 pub mod sealed;
 mod signer;
 mod signing;
+mod store_key;
 mod vault;
 
 pub use auth::{Ask, AuthKey};
@@ -32,10 +34,15 @@ pub use import_key::{IMPORT_KEY, ImportKey};
 pub use sealed::WorkFactor;
 pub use signer::{Signer, read_public_key};
 pub use signing::SigningKey;
+pub use store_key::StoreKey;
 pub use vault::{create_dir, read_secret};
 
 /// Name of the auth key's file.
 pub const AUTH_KEY: &str = "auth.key";
+/// Name of the file with the key of an encrypted database.
+pub const STORE_KEY: &str = "store.key";
+/// The environment's way to give that key: 64 hexadecimal digits.
+pub const STORE_KEY_ENV: &str = "GENTLY_STORE_KEY";
 /// Name of the signing key's file; its public half has `.pub` after it.
 pub const SIGNING_KEY: &str = "signing.key";
 /// Name of the public half's file.

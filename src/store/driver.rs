@@ -211,6 +211,8 @@ pub trait Driver: Send {
     /// Makes those of these again that hold nothing by themselves, within the open transaction.
     fn make_schema_again(&self, faults: &[SchemaDifference]) -> Result<(), StoreError>;
 
+    /// Whether its file is encrypted.
+    fn is_encrypted(&self) -> bool;
     /// Copies the database, as the open transaction sees it, to a new private file. Durable on
     /// return.
     fn copy_to(&self, path: &Path) -> Result<(), StoreError>;

@@ -7,7 +7,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `driver`, `sqlite/` | what is asked of a database; SQLite |
-//! | `open` | which database the file of a home is |
+//! | `open`, `cipher` | which database the file of a home is; whether it is encrypted, and the key that opens it |
 //! | `table`, `rows` | how rows stand in columns; each row, declared once |
 //! | `exchange_rows`, `trace_rows` | all rows of one exchange, and the plain exchange that they give; what its trace is made from |
 //! | `access` | the handles, transactions, and the few ways to run a query |
@@ -17,6 +17,7 @@
 mod access;
 mod artifacts;
 mod check_totals;
+mod cipher;
 mod conversation_pages;
 mod conversations;
 mod councils;
@@ -49,6 +50,10 @@ mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use cipher::{
+    CAN_ENCRYPT, CipherKey, DatabaseForm, FoundKey, KeyFinder, KeyNeed, SealFault, forget_key,
+    has_plain_log, remember_key, set_key_finder,
+};
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
 pub use driver::{SearchTerm, TextQuery, TextSpan};
@@ -56,6 +61,7 @@ pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
 pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
+pub use open::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use reports::{CheckCount, CheckGroup, CountedRun};
@@ -157,6 +163,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is there: `a pipe`.
         kind: &'static str,
+    },
+    /// It is encrypted and can't be opened, or it is plain and may not be.
+    #[error("the database at {}: {why}", path.display())]
+    Sealed {
+        /// Where it is.
+        path: PathBuf,
+        /// Which of the reasons it is.
+        why: SealFault,
     },
     /// A query failed, or a value for it could not be made.
     #[error("database: {what}: {reason}")]

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::sqlite::Sqlite;
-use super::{Store, StoreError};
+pub use super::sqlite::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
+use super::{ReadStore, Store, StoreError};
 
 impl Store {
     /// Makes the database of a new home; fails when the file exists.
@@ -24,5 +25,12 @@ impl Store {
     /// Opens it for reading only; the same is refused.
     pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
         Ok(Store::on(Box::new(Sqlite::open_read_only(path)?)))
+    }
+}
+
+impl ReadStore {
+    /// Whether its file is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.driver.is_encrypted()
     }
 }

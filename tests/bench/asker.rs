@@ -51,12 +51,8 @@ const QUESTIONS: [&str; 6] = [
 
 /// How many exchanges a home has.
 pub fn exchanges(root: &Path) -> u64 {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let database = rusqlite::Connection::open_with_flags(root.join("gently.db"), flags).unwrap();
-    let count: i64 = database
-        .query_row("SELECT count(*) FROM llm_exchange", [], |row| row.get(0))
-        .unwrap();
-    u64::try_from(count).unwrap()
+    let store = Store::open_read_only(&root.join("gently.db")).unwrap();
+    store.row_counts().unwrap().exchanges
 }
 
 /// A home that is being asked.

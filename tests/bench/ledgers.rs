@@ -38,6 +38,8 @@ const YOUNG: u64 = 100;
 const SAMPLE: usize = 200;
 
 fn main() {
+    // With GENTLY_STORE_ENCRYPTED=true and a key in the environment, homes are made encrypted.
+    gently::store::set_key_finder(gently::app::home::store_key::find_key);
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -50,6 +50,8 @@ use std::time::{Duration, Instant};
 const WARM_UP: usize = 5;
 
 fn main() {
+    // With GENTLY_STORE_ENCRYPTED=true and a key in the environment, homes are made encrypted.
+    gently::store::set_key_finder(gently::app::home::store_key::find_key);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {

@@ -52,6 +52,7 @@ impl Gently {
         }
         command
             .env("GENTLY_HOME", self.home())
+            .envs(crate::person::at_rest())
             .env("GENTLY_ANCHOR_MODE", "off")
             .env("GENTLY_TEST_WORK_FACTOR", "4")
             .env("NO_PROXY", "127.0.0.1")

@@ -262,11 +262,12 @@ fn one_place_writes_to_standard_error() {
         .iter()
         .map(|place| place.split(':').next().unwrap())
         .collect();
-    // Three bars and spinners, which say a model's checked name or numbers; audit's, which is
+    // Four bars and spinners, which say a model's checked name or numbers; audit's, which is
     // handed to its own sanitized writer.
     assert_eq!(
         files,
         [
+            "src/cli/keep/store.rs",
             "src/cli/prove/anchor_sync.rs",
             "src/cli/prove/audit/progress.rs",
             "src/cli/screen/mod.rs",

@@ -21,6 +21,30 @@ pub struct Person {
     is_under_the_kernel: bool,
 }
 
+/// What encrypts every home that a command of the tests makes, where the tests run over encrypted
+/// homes: with `GENTLY_STORE_ENCRYPTED=true` and a `GENTLY_STORE_KEY` in their own environment, in a
+/// build with the feature `sealed`. Homes that are made within the process of the tests, too.
+pub fn at_rest() -> Vec<(&'static str, String)> {
+    let is_sealed = std::env::var("GENTLY_STORE_ENCRYPTED").is_ok_and(|said| said == "true");
+    if !cfg!(feature = "sealed") || !is_sealed {
+        return Vec::new();
+    }
+    gently::store::set_key_finder(gently::app::home::store_key::find_key);
+    let names = ["GENTLY_STORE_ENCRYPTED", "GENTLY_STORE_KEY"];
+    let given = names.map(|name| (name, std::env::var(name).expect(name)));
+    given.to_vec()
+}
+
+/// The database of a home, opened by hand.
+pub fn by_hand(path: impl AsRef<Path>, flags: rusqlite::OpenFlags) -> rusqlite::Connection {
+    let database = rusqlite::Connection::open_with_flags(path, flags).unwrap();
+    for (_, key) in at_rest().iter().filter(|(name, _)| name.ends_with("_KEY")) {
+        let sql = format!("PRAGMA key = \"x'{key}'\"");
+        database.execute_batch(&sql).unwrap();
+    }
+    database
+}
+
 /// A command's words; a question is asked with `--sight` unless they say what is to be seen.
 pub fn with_sight<S: AsRef<OsStr>>(args: &[S]) -> Vec<OsString> {
     let mut words: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
@@ -157,7 +181,8 @@ impl Person {
         }
         command
             .env("HOME", self.dir.path())
-            .env("GENTLY_HOME", self.home());
+            .env("GENTLY_HOME", self.home())
+            .envs(at_rest());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null());
         command
@@ -217,8 +242,10 @@ impl Person {
 
     /// The database, for looking.
     pub fn database(&self) -> rusqlite::Connection {
-        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-        rusqlite::Connection::open_with_flags(self.at("gently.db"), flags).unwrap()
+        by_hand(
+            self.at("gently.db"),
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
+        )
     }
 
     /// Puts real headers of these heights where `anchor.headers` finds them.

@@ -105,6 +105,7 @@ enum Place {
 impl Rig {
     /// A new home with deterministic keys.
     pub fn new() -> Self {
+        crate::person::at_rest();
         let dir = tempfile::tempdir().unwrap();
         Home::init(
             &dir.path().join("home"),

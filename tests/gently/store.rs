@@ -543,7 +543,12 @@ fn story(mut store: Store) -> Store {
 }
 
 fn sqlite(dir: &Path) -> Store {
+    crate::person::at_rest();
     Store::create(&dir.join("gently.db")).unwrap()
+}
+
+fn opened(path: &Path) -> rusqlite::Connection {
+    crate::person::by_hand(path, rusqlite::OpenFlags::default())
 }
 
 #[test]
@@ -564,7 +569,7 @@ fn evidence_never_changes_even_by_hand() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = sqlite(dir.path());
     store.transact(&mut write_all).unwrap();
-    let by_hand = rusqlite::Connection::open(dir.path().join("gently.db")).unwrap();
+    let by_hand = opened(&dir.path().join("gently.db"));
     for statement in [
         "UPDATE log_line SET line = 'x' WHERE n = 1",
         "DELETE FROM log_line WHERE n = 2",
@@ -611,7 +616,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
     drop(sqlite(dir.path()));
     let path = dir.path().join("gently.db");
-    let by_hand = rusqlite::Connection::open(&path).unwrap();
+    let by_hand = opened(&path);
     let refused = |found: &str| {
         for opened in [Store::open(&path), Store::open_read_only(&path)] {
             let refusal = opened.err().unwrap();
@@ -668,9 +673,7 @@ fn a_home_of_an_earlier_build_is_left_alone() {
     person.gently(&["ask", "How is it?"]).exits(0);
     let sql = "PRAGMA user_version = 0;
                UPDATE refinery_schema_history SET name = 'relationship', checksum = '1'";
-    rusqlite::Connection::open(person.at("gently.db"))
-        .and_then(|database| database.execute_batch(sql))
-        .unwrap();
+    opened(&person.at("gently.db")).execute_batch(sql).unwrap();
     let log = std::fs::read(person.at("audit.log")).unwrap();
     for args in [
         &["ask", "And now?"] as &[&str],
@@ -719,7 +722,7 @@ fn of_two_writers_one_waits_and_is_told() {
     assert!(begun.elapsed() >= Duration::from_secs(4), "it did not wait");
     assert_eq!(second.lines(3, 9).unwrap(), [line(3, "first")]);
     // One that is quick enough is waited for.
-    let holder = rusqlite::Connection::open(&path).unwrap();
+    let holder = opened(&path);
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
@@ -741,7 +744,7 @@ fn of_two_writers_one_waits_and_is_told() {
 fn references_stand_as_aegis_has_them() {
     let dir = tempfile::tempdir().unwrap();
     drop(sqlite(dir.path()));
-    let database = rusqlite::Connection::open(dir.path().join("gently.db")).unwrap();
+    let database = opened(&dir.path().join("gently.db"));
     let key = "SELECT name FROM pragma_table_info('context_artifact_ref') WHERE pk = 1";
     let key: String = database.query_row(key, [], |row| row.get(0)).unwrap();
     assert_eq!(key, "ref_id");

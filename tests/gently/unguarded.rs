@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::person::Person;
+use crate::person::{Person, by_hand};
 
 /// Makes each of these changes to derived rows by itself: the verifier finds it, and a rebuild makes the
 /// rows again.
@@ -25,7 +25,7 @@ pub fn found_and_made_again(person: &Person, changes: &[&str]) {
 
 /// Opens it so.
 pub fn unguarded(path: impl AsRef<Path>) -> Connection {
-    let database = Connection::open(path).unwrap();
+    let database = by_hand(path, rusqlite::OpenFlags::default());
     database
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
         .unwrap();

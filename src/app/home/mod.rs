@@ -3,4 +3,5 @@
 pub mod open;
 pub mod open_error;
 pub mod secrets;
+pub mod store_key;
 pub mod unrecorded;

@@ -2,6 +2,7 @@
 
 use crate::app::keep::erase::StoppedErasing;
 use crate::recorder::RecorderError;
+use crate::store::StoreError;
 
 use super::open_error::OpenHomeError;
 
@@ -82,7 +83,9 @@ impl RecordState {
             | RecorderError::NotAllowed { .. }
             | RecorderError::KernelChanged { .. }
             | RecorderError::KeyNotNew { .. }
-            | RecorderError::Adopt(_) => None,
+            | RecorderError::Adopt(_)
+            // Nothing could be asked of it either.
+            | RecorderError::Store(StoreError::Sealed { .. }) => None,
             cause => Some(RecordState::of(cause)),
         }
     }

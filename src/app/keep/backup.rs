@@ -6,10 +6,12 @@ use crate::backup::{self, BackupError, BackupOptions, Manifest, RestoredFiles};
 use crate::config::Config;
 use crate::home::Home;
 use crate::recorder::Paths;
+use crate::store::{CAN_ENCRYPT, FoundKey, SealFault, StoreError};
 use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::home::secrets::{new_passphrase, passphrase, work_factor};
+use crate::app::home::store_key::given_key;
 use crate::app::prove::verify::home::{check_own, holds};
 use crate::app::set_up::keys::is_known;
 
@@ -49,6 +51,19 @@ impl RestoreResult {
     }
 }
 
+/// The key of an encrypted database, for a home that is not there yet: nobody can be asked for the
+/// passphrase of a file that lies in it.
+fn store_key(file: &Path, config: &Config) -> Result<FoundKey, StoreError> {
+    let found = match (CAN_ENCRYPT, given_key(Some(config))) {
+        (false, _) => Err(SealFault::NoCipher),
+        (true, Ok(found)) => found.ok_or(SealFault::InBackup),
+        (true, Err(fault)) => Err(SealFault::Unreachable {
+            reason: fault.to_string(),
+        }),
+    };
+    found.map_err(|why| why.at(file))
+}
+
 /// Restores a backup where there is no home yet, and checks it.
 pub fn restore(root: &Path, file: &Path) -> Result<RestoreResult, OpenHomeError> {
     if Home::open(root)?.is_some() {
@@ -59,7 +74,9 @@ pub fn restore(root: &Path, file: &Path) -> Result<RestoreResult, OpenHomeError>
     }
     let config = Config::load(root, &open::env)?;
     let passphrase = passphrase(&config, &file.display().to_string())?;
-    let back = backup::restore(file, root, &passphrase, open::clock()?)?;
+    let back = backup::restore(file, root, &passphrase, open::clock()?, &|| {
+        store_key(file, &config)
+    })?;
     let paths = Paths {
         root: root.to_owned(),
     };

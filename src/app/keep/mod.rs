@@ -7,3 +7,4 @@ pub mod doctor;
 pub mod erase;
 pub mod import;
 pub mod rebuild;
+pub mod store_encryption;

@@ -1032,6 +1032,28 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("restore", &[("gently restore gently.age", "as a new home")]),
     ("sync", &[("gently sync", "before the plug is pulled")]),
     (
+        "store",
+        &[("gently store status", "is the database encrypted?")],
+    ),
+    (
+        "store status",
+        &[("gently store status", "and is its key at hand?")],
+    ),
+    (
+        "store encrypt",
+        &[
+            ("gently store encrypt", "asks for a new passphrase"),
+            (
+                "gently store encrypt --new-key | secret-tool store --label gently gently store",
+                "a key for [store] key_cmd, kept by the desktop",
+            ),
+        ],
+    ),
+    (
+        "store decrypt",
+        &[("gently store decrypt", "a plain file again")],
+    ),
+    (
         "erase",
         &[
             (

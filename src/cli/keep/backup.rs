@@ -38,6 +38,11 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
             "{} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither",
             args.file.display()
         ));
+        if made.encrypted {
+            say(
+                "its database is encrypted, and the key of that is not in it: keep a copy of the key in another place",
+            );
+        }
         FINE
     }))
 }
@@ -68,6 +73,12 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         made.head.short16(),
         back.database
     ));
+    if made.encrypted {
+        say(
+            "its database is encrypted, and the backup does not hold the key: set [store] key_cmd, or put your copy of \
+             store.key into its keys/",
+        );
+    }
     say_report(&restored.report);
     say("what was erased after this backup was made is in it, and must be erased once more");
     say("nothing is written here before you say what was published after this backup; one of:");

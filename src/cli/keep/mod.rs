@@ -6,3 +6,4 @@ pub(super) mod doctor;
 pub(super) mod erase;
 pub(super) mod import;
 pub(super) mod rebuild;
+pub(super) mod store;

@@ -8,7 +8,7 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
-use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
+use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError, remove_unfinished};
 
 use super::failpoint::{Failpoint, FailpointWatch, pass};
 use super::request::{BatchFault, WriteRequest, finish_all};
@@ -94,6 +94,7 @@ impl Writer {
     /// Finishes what a crash left unapplied, and says so in the log.
     pub fn recover(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
+        remove_unfinished(&self.paths.database())?;
         self.catch_up(now)?;
         self.sign_the_rest()
     }

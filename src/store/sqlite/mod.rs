@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod beginnings;
+mod convert;
 mod evidence;
 mod index_faults;
 mod marks;
@@ -10,14 +11,17 @@ mod stems;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use refinery::{Migration, Runner};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
+use zeroize::Zeroizing;
 
+use super::cipher::{self, CipherKey, SealFault};
 use super::driver::{
     Driver, EachRow, IndexMatch, ResultRow, SearchIndex, SearchQuery, SearchTerm, SqlValue,
     TextCheck, TextQuery, TextSpan, TransactionMode,
@@ -26,8 +30,13 @@ use super::{SchemaDifference, StoreError};
 use crate::os::kind_of;
 use beginnings::WordCheck;
 
+pub use convert::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
+
 /// What the database is called where nothing says where it lies.
 const DATABASE: &str = "gently.db";
+
+/// Whether the log of writes is left as it is by the last one who closes the database.
+const LOG_STAYS: DbConfig = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -86,8 +95,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A connection to the file.
-pub(super) struct Sqlite(Connection);
+/// A connection to the file, and the key that opens it where it is encrypted.
+pub(super) struct Sqlite(Connection, Option<CipherKey>);
 
 /// Names what was being done when SQLite refused.
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
@@ -196,12 +205,59 @@ impl Sqlite {
         Self::opened(path)
     }
 
+    /// The one door to the file of a database: a connection, opened with its key where it has one.
+    ///
+    /// `uri` is how SQLite is to name the file, where that is not its path.
+    fn door(
+        path: &Path,
+        uri: Option<String>,
+        flags: OpenFlags,
+    ) -> Result<(Connection, Option<CipherKey>), StoreError> {
+        let found = cipher::key_of(path)?;
+        let named = uri.map_or_else(|| path.to_owned(), PathBuf::from);
+        let connection = Connection::open_with_flags(named, flags).map_err(failed("open"))?;
+        // The write-ahead log stays when a process ends: copying it back would be three fsyncs a
+        // question. And whoever has a wrong key changes nothing.
+        connection
+            .set_db_config(LOG_STAYS, true)
+            .map_err(failed("set up the connection"))?;
+        let Some(found) = found else {
+            return Ok((connection, None));
+        };
+        unlock(&connection, &found.key)?;
+        let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        match read.map_err(|error| error.sqlite_error_code()) {
+            Err(Some(ErrorCode::NotADatabase)) => {
+                cipher::forget_key(path);
+                Err(SealFault::WrongKey { from: found.from }.at(path))
+            }
+            // Whatever else is wrong is said where something is asked.
+            _ => Ok((connection, Some(found.key))),
+        }
+    }
+
+    /// Opens what a conversion may be putting another file in the place of: once more where it did.
+    fn opened_as_it_is<T>(
+        path: &Path,
+        open: impl Fn() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let before = cipher::place_of(path);
+        match open() {
+            Err(StoreError::Damaged { .. } | StoreError::Sealed { .. })
+                if cipher::place_of(path) != before =>
+            {
+                open()
+            }
+            done => done,
+        }
+    }
+
     /// Opens the database of a home for writing, applying migrations that are new to it.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(no_file(path));
         }
-        Self::opened(path)
+        Self::opened_as_it_is(path, || Self::opened(path))
     }
 
     /// A connection that writes, to tables of this build.
@@ -227,12 +283,15 @@ impl Sqlite {
         if !path.is_file() {
             return Err(no_file(path));
         }
+        Self::opened_as_it_is(path, || Self::opened_read_only(path))
+    }
+
+    fn opened_read_only(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        let (mut connection, mut key) = Self::door(path, None, flags)?;
         if cannot_share(&connection) && !has_wal(path) {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-            connection =
-                Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
+            (connection, key) = Self::door(path, Some(immutable_uri(path)), flags)?;
         }
         connection
             .busy_timeout(BUSY_WAIT)
@@ -245,12 +304,12 @@ impl Sqlite {
                 Self::open(path).map_err(not_brought_forward)?;
             }
         }
-        Ok(Sqlite(connection))
+        Ok(Sqlite(connection, key))
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        let (connection, key) = Self::door(path, None, flags)?;
         connection
             .busy_timeout(BUSY_WAIT)
             .map_err(failed("set the busy timeout"))?;
@@ -264,14 +323,9 @@ impl Sqlite {
         // A batch changes some thousand pages in no order. With less memory they would be written
         // before the commit, and again; the copy of a page that a mark keeps would go through a
         // file; and the write-ahead log would be copied back within almost every commit (see
-        // `Driver::shorten_wal`). The write-ahead log stays when a process ends: copying it back
-        // would be three fsyncs a question.
-        let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        connection
-            .set_db_config(stays, true)
-            .map_err(failed("set up the connection"))?;
+        // `Driver::shorten_wal`).
         keep_statements(&connection)?;
-        Ok(Sqlite(connection))
+        Ok(Sqlite(connection, key))
     }
 
     /// Applies what is new to the database, or refuses one that another build made.
@@ -422,10 +476,26 @@ fn is_current(
     }
 }
 
+/// Gives SQLCipher the key, before anything is read. What it would say of a wrong one on standard
+/// error, gently says itself; and what SQLite sorts stays in memory.
+fn unlock(connection: &Connection, key: &CipherKey) -> Result<(), StoreError> {
+    let literal = key.literal();
+    let sql = [
+        "PRAGMA cipher_log_level = NONE; PRAGMA temp_store = MEMORY; PRAGMA key = \"",
+        &literal,
+        "\"",
+    ];
+    let mut whole = Zeroizing::new(String::with_capacity(256));
+    sql.iter().for_each(|part| whole.push_str(part));
+    connection
+        .execute_batch(&whole)
+        .map_err(failed("give the database its key"))
+}
+
 /// Each statement is compiled once.
 fn keep_statements(connection: &Connection) -> Result<(), StoreError> {
     // Else one may be compiled anew for the values that are bound to it.
-    let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection
         .set_db_config(stable, true)
         .map_err(failed("set up the connection"))?;
@@ -663,11 +733,18 @@ impl Driver for Sqlite {
         Sqlite::make_schema_again(self, faults)
     }
 
+    fn is_encrypted(&self) -> bool {
+        self.1.is_some()
+    }
+
     fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         private_file(path)?;
         let what = "copy the database";
         let failed = |error| at_place(path)(failed(what)(error));
         let mut copy = Connection::open(path).map_err(failed)?;
+        if let Some(key) = &self.1 {
+            unlock(&copy, key)?;
+        }
         rusqlite::backup::Backup::new(&self.0, &mut copy)
             .and_then(|backup| backup.run_to_completion(COPY_PAGES, Duration::ZERO, None))
             .map_err(failed)?;

@@ -187,7 +187,7 @@ fn is_of_a_row(line: &str) -> bool {
 }
 
 /// A name as SQL takes any.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

@@ -8,3 +8,4 @@ pub mod erasure;
 pub mod import;
 pub mod plan;
 pub mod rebuild;
+pub mod store;

@@ -5,17 +5,20 @@ use std::path::Path;
 use crate::home::PRIVATE;
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
-use crate::store::{Store, StoreError};
+use crate::store::{DatabaseForm, Store, StoreError, has_plain_log, unfinished_file};
 
 use super::{DoctorCheck, away};
+use crate::app::keep::store_encryption::KeyPlace;
 use crate::app::redacted::clean;
+use crate::config::Config;
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
-const KEYS: [(&str, u32); 4] = [
+const KEYS: [(&str, u32); 5] = [
     ("keys", 0o700),
     ("keys/auth.key", 0o600),
     ("keys/signing.key", 0o600),
     ("keys/import.key", 0o600),
+    ("keys/store.key", 0o600),
 ];
 
 /// Whether others can read or change what is private.
@@ -83,6 +86,53 @@ pub fn in_the_way(paths: &Paths) -> Option<(String, String)> {
     })
 }
 
+/// Whether the database is encrypted as it should be, and where its key comes from; that the key
+/// opens it is the next check's to say.
+pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
+    const NAME: &str = "encryption";
+    let database = paths.database();
+    let unfinished = unfinished_file(&database);
+    let place = KeyPlace::of(&database, config);
+    match DatabaseForm::of(&database) {
+        _ if unfinished.exists() => DoctorCheck::warn(
+            NAME,
+            format!(
+                "{} is there: gently store encrypt or decrypt did not come to its end, and the database is as it was \
+                 before; the next command that records something takes it away",
+                unfinished.display()
+            ),
+            "gently session open",
+        ),
+        DatabaseForm::Plain if config.store.encrypted => DoctorCheck::fail(
+            NAME,
+            "the database is not encrypted, although store.encrypted is true",
+            "gently store encrypt",
+        ),
+        DatabaseForm::Plain => DoctorCheck::ok(
+            NAME,
+            "the database is not encrypted: whoever has the disk can read it (gently store encrypt)",
+        ),
+        DatabaseForm::Encrypted if has_plain_log(&database) => DoctorCheck::fail(
+            NAME,
+            "gently.db-wal beside the encrypted database holds pages that are not encrypted: it is of another \
+             database, and SQLite would not use it",
+            away(&database.with_file_name("gently.db-wal")),
+        ),
+        DatabaseForm::Encrypted if place == KeyPlace::Nowhere => DoctorCheck::fail(
+            NAME,
+            "the database is encrypted, and its key is nowhere to be had",
+            "gently store status",
+        ),
+        DatabaseForm::Encrypted => DoctorCheck::ok(
+            NAME,
+            format!(
+                "the database is encrypted, and its key comes from {}",
+                place.words()
+            ),
+        ),
+    }
+}
+
 /// Opens the database for reading, and lets SQLite check it.
 pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     const MEND: &str =
@@ -99,7 +149,11 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     let store = match Store::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
-            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
+            let mend = match error {
+                StoreError::Sealed { .. } => "gently store status",
+                _ => MEND,
+            };
+            checks.push(DoctorCheck::fail("database", error.to_string(), mend));
             return None;
         }
     };

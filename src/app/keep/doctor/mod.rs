@@ -16,6 +16,7 @@ use crate::app::prove::verify::conclusion::VerdictMark;
 use crate::config::Config;
 use crate::config::table::KEYS;
 use crate::home::{CONTEXT, Home, HomeError};
+use crate::keys::{AUTH_KEY_ENV, STORE_KEY_ENV};
 use crate::ledger::aside_of;
 use crate::os::shell_word;
 use crate::recorder::Paths;
@@ -147,12 +148,16 @@ pub async fn examine(root: &Path) -> DoctorReport {
             root: root.to_owned(),
         };
         let config = configuration(root, &mut checks);
+        checks.push(match &config {
+            Some(config) => files::encryption(&paths, config),
+            None => DoctorCheck::skipped("encryption", "the settings can't be read"),
+        });
         let store = files::database(&paths, &mut checks);
         stored(&paths, store.as_ref(), config.as_ref(), &mut checks);
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
-        let of_a_home = ["modes", "config", "database"].into_iter();
+        let of_a_home = ["modes", "config", "encryption", "database"].into_iter();
         let of_a_home = of_a_home.chain(OF_A_DATABASE).chain(["sources", "model"]);
         checks.extend(of_a_home.map(|name| DoctorCheck::skipped(name, why)));
     }
@@ -199,7 +204,12 @@ fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
 /// Names of variables that look like ours and are nobody's: a slip in a name.
 fn unknown_variables() -> Vec<String> {
     /// Those that are no key of `gently.toml`.
-    const OTHERS: [&str; 3] = ["GENTLY_HOME", "GENTLY_AUTH_KEY", "GENTLY_PASSPHRASE"];
+    const OTHERS: [&str; 4] = [
+        "GENTLY_HOME",
+        AUTH_KEY_ENV,
+        "GENTLY_PASSPHRASE",
+        STORE_KEY_ENV,
+    ];
     let is_known = |name: &str| {
         OTHERS.contains(&name) || KEYS.iter().any(|key| key.variable().as_str() == name)
     };

@@ -1,0 +1,120 @@
+//! Where the key of an encrypted database comes from: the first of `$GENTLY_STORE_KEY`, `[store]
+//! key_cmd`, and `keys/store.key`, whose passphrase is asked for as that of the auth key is.
+//!
+//! The command runs for the home of this process alone: settings that lie beside somebody else's
+//! database run nothing here.
+
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use crate::config::Config;
+use crate::keys::{KeyError, STORE_KEY, STORE_KEY_ENV, StoreKey};
+use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault};
+
+use super::open::{env, home_path};
+use super::secrets::{from_command, passphrase};
+
+/// Where the command stands.
+pub const OWN_COMMAND: &str = "[store] key_cmd";
+
+/// Said where a home is to be encrypted from its beginning.
+const NO_KEY_YET: &str = "a new home is encrypted from its beginning only with a key in $GENTLY_STORE_KEY or from \
+                          $GENTLY_STORE_KEY_CMD. Or make it first, and then: gently store encrypt";
+
+/// The file of the key of a database.
+pub fn key_file(database: &Path) -> PathBuf {
+    database.with_file_name("keys").join(STORE_KEY)
+}
+
+/// A key with the words for where it is from.
+pub fn found_key(key: &StoreKey, from: impl Into<String>) -> FoundKey {
+    FoundKey {
+        key: CipherKey::new(key.bytes()),
+        from: from.into(),
+    }
+}
+
+/// Finds the key of a database, for every door to one; refuses a plain database in a home whose
+/// settings say that it is encrypted.
+pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFault> {
+    let config = own_config(path);
+    match need {
+        // A home that is being made is not yet where it will be.
+        KeyNeed::New => match home_path().ok().map(|home| Config::load(&home, &env)) {
+            Some(Ok(config)) if config.store.encrypted => {
+                let found = given_key(Some(&config)).map_err(|fault| unreachable(&fault))?;
+                found.ok_or_else(|| unreachable(&NO_KEY_YET)).map(Some)
+            }
+            _ => Ok(None),
+        },
+        KeyNeed::Plain => match config {
+            Some(Ok(config)) if config.store.encrypted => Err(SealFault::NotEncrypted),
+            // What is wrong with the settings is said by whoever reads them for what they are.
+            _ => Ok(None),
+        },
+        KeyNeed::Encrypted => {
+            let config = config.transpose().map_err(|reason| unreachable(&reason))?;
+            let found = key_from(path, config.as_ref()).map_err(|fault| unreachable(&fault))?;
+            found.ok_or(SealFault::NoKey).map(Some)
+        }
+    }
+}
+
+fn unreachable(reason: &impl ToString) -> SealFault {
+    SealFault::Unreachable {
+        reason: reason.to_string(),
+    }
+}
+
+/// The settings of the home that a database is in; none where that is not this process's own.
+fn own_config(database: &Path) -> Option<Result<Config, crate::config::ConfigError>> {
+    let folder = std::path::absolute(database.parent()?).ok()?;
+    let own = std::path::absolute(home_path().ok()?).ok()?;
+    (folder == own).then(|| Config::load(&own, &env))
+}
+
+fn key_from(database: &Path, config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> {
+    if let Some(found) = given_key(config)? {
+        return Ok(Some(found));
+    }
+    let path = key_file(database);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let mut ask = |place: &str| match config {
+        Some(config) => passphrase(config, place),
+        None => own_passphrase(place),
+    };
+    let key = StoreKey::load(&path, &mut ask)?;
+    Ok(Some(found_key(&key, "keys/store.key")))
+}
+
+/// A passphrase for a file in another home than this process's own, under the settings of its own.
+fn own_passphrase(place: &str) -> Result<Zeroizing<String>, KeyError> {
+    let config = home_path().ok().map(|home| Config::load(&home, &env));
+    match config {
+        Some(Ok(config)) => passphrase(&config, place),
+        _ => Err(KeyError::NoPassphrase {
+            place: place.to_owned(),
+            reason: "the settings of this home can't be read".to_owned(),
+        }),
+    }
+}
+
+/// The key that nobody is asked for: from the environment, else from the command.
+pub fn given_key(config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> {
+    if let Some(text) = env(STORE_KEY_ENV) {
+        let place = format!("${STORE_KEY_ENV}");
+        let text = Zeroizing::new(text.to_string_lossy().into_owned());
+        let key = StoreKey::from_text(&text, &place)?;
+        return Ok(Some(found_key(&key, place)));
+    }
+    let command = config.and_then(|config| config.store.key_cmd.as_deref());
+    let Some(command) = command else {
+        return Ok(None);
+    };
+    let text = from_command(command, OWN_COMMAND)?;
+    let key = StoreKey::from_text(&text, OWN_COMMAND)?;
+    Ok(Some(found_key(&key, OWN_COMMAND)))
+}

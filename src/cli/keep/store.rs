@@ -1,0 +1,175 @@
+//! `gently store`: whether the database is encrypted, encrypting it, and making it plain again.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::store_encryption::{
+    KeyPlace, StoreConversion, StoreStatus, decrypt, encrypt, new_key,
+};
+use crate::home::Home;
+use crate::store::{DatabaseForm, unfinished_file};
+use crate::view::keep::store::{NewStoreKeyView, StoreConversionView, StoreStatusView};
+
+use crate::cli::args::StoreCommand;
+use crate::cli::screen::terminal::wanted;
+use crate::cli::{FINE, NEGATIVE, present, present_as_is, say};
+
+/// Runs one of the verbs.
+pub fn run(command: &StoreCommand, json: bool) -> Result<u8, OpenHomeError> {
+    match command {
+        StoreCommand::Status => status(json),
+        StoreCommand::Encrypt { new_key: true } => print_key(json),
+        StoreCommand::Encrypt { new_key: false } => convert(json, encrypt),
+        StoreCommand::Decrypt => convert(json, decrypt),
+    }
+}
+
+fn status(json: bool) -> Result<u8, OpenHomeError> {
+    let status = StoreStatus::of(&open::existing_home()?)?;
+    let code = match status.fault {
+        Some(_) => NEGATIVE,
+        None => FINE,
+    };
+    let printed = present(json, || StoreStatusView::of(&status), || words(&status));
+    Ok(code.max(printed))
+}
+
+fn words(status: &StoreStatus) -> String {
+    let database = status.database.display();
+    let mut lines = vec![match (status.form, status.is_wanted) {
+        (DatabaseForm::Plain, false) => {
+            format!("{database} is not encrypted: whoever has the disk can read it")
+        }
+        (DatabaseForm::Plain, true) => {
+            format!("{database} is not encrypted, although store.encrypted is true")
+        }
+        (DatabaseForm::Encrypted, _) => format!("{database} is encrypted"),
+    }];
+    match (status.form, status.key) {
+        (DatabaseForm::Plain, KeyPlace::Nowhere) => {}
+        (DatabaseForm::Plain, place) => {
+            lines.push(format!("its key would come from {}", place.words()));
+        }
+        (DatabaseForm::Encrypted, KeyPlace::Nowhere) => {
+            lines.push("its key is nowhere to be had".to_owned());
+        }
+        (DatabaseForm::Encrypted, place) => {
+            lines.push(format!("its key comes from {}", place.words()));
+        }
+    }
+    lines.push(match (&status.fault, status.form) {
+        (Some(fault), _) => fault.clone(),
+        (None, DatabaseForm::Plain) => "encrypt it with: gently store encrypt".to_owned(),
+        (None, DatabaseForm::Encrypted) if status.key == KeyPlace::File => {
+            "the passphrase was not asked for, so the key was not tried; gently doctor tries it"
+                .to_owned()
+        }
+        (None, DatabaseForm::Encrypted) => "that key opens it".to_owned(),
+    });
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn print_key(json: bool) -> Result<u8, OpenHomeError> {
+    let key = new_key()?;
+    say(
+        "a new key, shown this once and kept nowhere: put it where [store] key_cmd finds it, then give the command \
+         gently store encrypt",
+    );
+    let view = || NewStoreKeyView {
+        key: key.text().to_string(),
+    };
+    Ok(present_as_is(json, view, || format!("{}\n", *key.text())))
+}
+
+fn convert(
+    json: bool,
+    done: impl FnOnce(&Home) -> Result<StoreConversion, OpenHomeError>,
+) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    let bar = GrowthBar::of(home.paths().database());
+    let done = done(&home);
+    drop(bar);
+    let done = done?;
+    let view = || StoreConversionView::of(&done);
+    let code = present(json, view, || converted(&done));
+    if done.is_changed {
+        tell_what_stays(&done);
+    }
+    Ok(code)
+}
+
+fn converted(done: &StoreConversion) -> String {
+    let database = done.database.display();
+    match (done.form, done.is_changed) {
+        (DatabaseForm::Encrypted, true) => format!(
+            "✔ {database} is encrypted; its key comes from {}\n",
+            done.key_from.as_deref().unwrap_or_default()
+        ),
+        (DatabaseForm::Encrypted, false) => format!("{database} was encrypted before\n"),
+        (DatabaseForm::Plain, true) => format!("✔ {database} is not encrypted any more\n"),
+        (DatabaseForm::Plain, false) => format!("{database} was not encrypted\n"),
+    }
+}
+
+fn tell_what_stays(done: &StoreConversion) {
+    if done.form == DatabaseForm::Plain {
+        say("the key stays where it is: backups that were made meanwhile need it");
+        return;
+    }
+    say(
+        "without that key nobody opens the database, you neither: keep a copy of it in another place",
+    );
+    say(
+        "the bytes of the old file may stay on the disk until they are overwritten; backups that were made before hold \
+         the texts under their own passphrase",
+    );
+}
+
+/// How large the new file is by now, shown on a terminal beside what the old one has.
+struct GrowthBar(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl GrowthBar {
+    fn of(database: PathBuf) -> Self {
+        let is_wanted = wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        );
+        let Some(whole) = database.metadata().ok().filter(|_| is_wanted) else {
+            return GrowthBar(None);
+        };
+        let (end, ended) = channel();
+        let show = move || {
+            let new = unfinished_file(&database);
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(whole.len()), target);
+            let form = "converting: {bar:24} {percent} % of {total_bytes}";
+            let style = ProgressStyle::with_template(form);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let pause = Duration::from_millis(100);
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                // Nothing is drawn while somebody is asked for a passphrase.
+                if let Ok(found) = new.metadata() {
+                    bar.set_position(found.len());
+                }
+            }
+            bar.finish_and_clear();
+        };
+        GrowthBar(Some((end, std::thread::spawn(show))))
+    }
+}
+
+impl Drop for GrowthBar {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            // A bar that failed is no fault of the conversion.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The key of an encrypted database: 32 random bytes, in an age file under a passphrase.
+
+use std::fmt;
+use std::path::Path;
+
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::auth::Ask;
+use super::sealed::{self, WorkFactor};
+use super::{KeyError, Random, vault};
+
+/// 64 digits and a newline.
+const TEXT_BYTES: usize = 65;
+
+/// 32 random bytes made by gently, or by whoever keeps them; never typed by a person.
+///
+/// Wiped when dropped, and never printed.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct StoreKey([u8; 32]);
+
+impl StoreKey {
+    /// Makes a new key.
+    pub fn generate(random: Random<'_>) -> Result<Self, KeyError> {
+        let mut key = StoreKey([0; 32]);
+        random(&mut key.0)?;
+        Ok(key)
+    }
+
+    /// Reads 64 hexadecimal digits and nothing else; `place` is what an error names.
+    pub fn from_text(text: &str, place: &str) -> Result<Self, KeyError> {
+        let mut key = StoreKey([0; 32]);
+        hex::decode_to_slice(text, &mut key.0).map_err(|_| KeyError::StoreKey {
+            place: place.to_owned(),
+            actual: text.len(),
+        })?;
+        Ok(key)
+    }
+
+    /// Reads a key file; `ask` is called with the file's name. Refuses one that others may read, and
+    /// one without a passphrase, beside which the database would be as good as plain.
+    pub fn load(path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
+        let bytes = vault::read_private(path)?;
+        let place = path.display().to_string();
+        let passphrase = match bytes.starts_with(sealed::ARMOR) {
+            true => ask(&place)?,
+            false => {
+                let reason = "it is no age file under a passphrase".to_owned();
+                return Err(KeyError::Sealed { place, reason });
+            }
+        };
+        let text = sealed::open(&bytes, &passphrase, &place, TEXT_BYTES)?;
+        let text = std::str::from_utf8(&text).unwrap_or_default();
+        Self::from_text(text.trim_end_matches('\n'), &place)
+    }
+
+    /// Writes a key file that must not exist yet, mode 0600, under a passphrase. Durable on return.
+    pub fn save_new(
+        &self,
+        path: &Path,
+        passphrase: &str,
+        work: WorkFactor,
+    ) -> Result<(), KeyError> {
+        let mut text = self.text();
+        text.push('\n');
+        let sealed = sealed::seal(text.as_bytes(), passphrase, work)?;
+        vault::write_new(path, &sealed, vault::PRIVATE_MODE)
+    }
+
+    /// The 64 digits, for handing a new key to what is to keep it.
+    pub fn text(&self) -> Zeroizing<String> {
+        // One more, so that nothing is copied when a newline follows.
+        let mut text = Zeroizing::new(String::with_capacity(TEXT_BYTES));
+        let digits = Zeroizing::new(hex::encode(self.0));
+        text.push_str(&digits);
+        text
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_64_digits_and_no_error_shows_them() {
+        let text = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+        let key = StoreKey::from_text(text, "test").unwrap();
+        assert_eq!(*key.text(), text);
+        assert!(StoreKey::from_text(&text.to_uppercase(), "test").is_ok_and(|same| same == key));
+        assert_eq!(format!("{key:?}"), "StoreKey(…)");
+        for wrong in [
+            "",
+            &text[2..],
+            &format!("{text}\n"),
+            &text.replace('f', "g"),
+        ] {
+            let error = StoreKey::from_text(wrong, "test").unwrap_err().to_string();
+            assert!(error.contains("64 hexadecimal"), "{error}");
+            assert!(wrong.is_empty() || !error.contains(wrong.trim()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_opens_with_its_passphrase_and_only_under_one() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("keys");
+        vault::create_dir(&folder).unwrap();
+        let path = folder.join("store.key");
+        let key = StoreKey::generate(&mut |buffer| {
+            buffer.fill(7);
+            Ok(())
+        })
+        .unwrap();
+        key.save_new(&path, "correct horse", WorkFactor::new(4))
+            .unwrap();
+        let load =
+            |given: &str| StoreKey::load(&path, &mut |_| Ok(Zeroizing::new(given.to_owned())));
+        assert!(load("correct horse").is_ok_and(|found| found == key));
+        assert!(matches!(
+            load("wrong horse"),
+            Err(KeyError::WrongPassphrase { .. })
+        ));
+        std::fs::write(&path, format!("{}\n", *key.text())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(
+            load("correct horse"),
+            Err(KeyError::Sealed { .. })
+        ));
+    }
+}

@@ -1,0 +1,341 @@
+//! Encryption at rest: whether the file of a database is encrypted, and the key that opens it.
+//!
+//! Every door to a database asks [`key_of`] first. What it learns of a file is kept for as long as
+//! the file is the same one: the header is read once, before SQLite holds a lock on it, and nobody
+//! is asked for a passphrase twice.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::StoreError;
+
+/// How every database begins that is not encrypted.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// What else stands in each of those, from the 21st byte on; a header that lost its beginning still
+/// has it.
+const FRACTIONS: [u8; 3] = [64, 32, 32];
+/// A shorter file is no database, encrypted or not: it is empty, or cut.
+const SMALLEST: usize = 512;
+/// The largest page that a database can have.
+const MOST_PAGE: usize = 65_536;
+
+/// Whether this build can open encrypted databases: the feature `sealed`.
+pub const CAN_ENCRYPT: bool = cfg!(feature = "sealed");
+
+/// The 32 bytes that open a database. Wiped when dropped, and never printed.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct CipherKey([u8; 32]);
+
+impl CipherKey {
+    /// Of its bytes.
+    pub fn new(bytes: &[u8; 32]) -> CipherKey {
+        CipherKey(*bytes)
+    }
+
+    /// The key as SQLCipher takes one that is not to be derived: `x'…'`.
+    pub(super) fn literal(&self) -> Zeroizing<String> {
+        let digits = Zeroizing::new(hex::encode(self.0));
+        // Of its full length at once: growing would leave copies behind.
+        let mut literal = Zeroizing::new(String::with_capacity(digits.len() + 3));
+        literal.push_str("x'");
+        literal.push_str(&digits);
+        literal.push('\'');
+        literal
+    }
+}
+
+impl fmt::Debug for CipherKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CipherKey(…)")
+    }
+}
+
+/// A key, and where it is from.
+#[derive(Clone, Debug)]
+pub struct FoundKey {
+    /// What opens the database.
+    pub key: CipherKey,
+    /// Where it is from, in words: `$GENTLY_STORE_KEY`.
+    pub from: String,
+}
+
+/// What the file of a database is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseForm {
+    /// As SQLite writes it: whoever has the file reads it.
+    Plain,
+    /// As SQLCipher writes it: nothing of it can be told from noise.
+    Encrypted,
+}
+
+impl DatabaseForm {
+    /// Told by how the file begins. A file that is not there, or too short, is a plain one: SQLite
+    /// says what is wrong with it.
+    ///
+    /// A file that this process has open as a database is not read again: closing it here would end
+    /// SQLite's locks on it.
+    pub fn of(path: &Path) -> DatabaseForm {
+        let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&whole(path)) {
+            Some(known) if known.place.is_some() && known.place == place_of(path) => known.form(),
+            _ => DatabaseForm::read(path),
+        }
+    }
+
+    fn read(path: &Path) -> DatabaseForm {
+        let mut start = Vec::with_capacity(SMALLEST);
+        let most = u64::try_from(SMALLEST).unwrap_or(u64::MAX);
+        let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut start));
+        let is_plain = read.is_err()
+            || start.len() < SMALLEST
+            || start.starts_with(MAGIC)
+            || start.get(21..24) == Some(FRACTIONS.as_slice());
+        match is_plain {
+            true => DatabaseForm::Plain,
+            false => DatabaseForm::Encrypted,
+        }
+    }
+}
+
+/// For what a key is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyNeed {
+    /// The database is a plain one; whether it may be so is to be said.
+    Plain,
+    /// The database is encrypted.
+    Encrypted,
+    /// The database is being made, and its file is empty.
+    New,
+}
+
+impl KeyNeed {
+    fn of(path: &Path) -> KeyNeed {
+        match (DatabaseForm::read(path), path.metadata()) {
+            (DatabaseForm::Plain, Ok(found)) if found.len() == 0 => KeyNeed::New,
+            (DatabaseForm::Plain, _) => KeyNeed::Plain,
+            (DatabaseForm::Encrypted, _) => KeyNeed::Encrypted,
+        }
+    }
+}
+
+/// Why an encrypted database can't be opened, or a plain one may not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SealFault {
+    /// There is no key at any of the places that keys are from.
+    NoKey,
+    /// There should be one, and it could not be had.
+    Unreachable {
+        /// What went wrong; never the key.
+        reason: String,
+    },
+    /// The key is another one.
+    WrongKey {
+        /// Where it is from.
+        from: String,
+    },
+    /// This build has no encryption.
+    NoCipher,
+    /// A backup holds it, and not its key.
+    InBackup,
+    /// The file is plain, and the settings say that it is encrypted.
+    NotEncrypted,
+}
+
+impl fmt::Display for SealFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SealFault::NoKey => f.write_str(
+                "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
+                 $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key; bring back what is \
+                 missing, and look with: gently store status",
+            ),
+            SealFault::Unreachable { reason } => write!(
+                f,
+                "it is encrypted, and its key could not be had: {reason}. Look where it should come from with: gently \
+                 store status"
+            ),
+            SealFault::WrongKey { from } => write!(
+                f,
+                "it is encrypted, and the key from {from} is not the one that opens it (or its first page is damaged). \
+                 Give the right one, and look with: gently store status"
+            ),
+            SealFault::NoCipher => f.write_str(
+                "it is encrypted (or its first page is damaged), and this build of gently has no encryption. Use gently \
+                 from its package, or build it with: cargo build --release --features sealed",
+            ),
+            SealFault::InBackup => f.write_str(
+                "it is encrypted, and a backup does not hold its key. Nothing was unpacked. Give the key as \
+                 $GENTLY_STORE_KEY, or a command that prints it as $GENTLY_STORE_KEY_CMD, then give the same command \
+                 again; of a copy of keys/store.key it is: GENTLY_STORE_KEY_CMD='age -d COPY'",
+            ),
+            SealFault::NotEncrypted => f.write_str(
+                "it is not encrypted, although store.encrypted is true: somebody may have put another file in its place. \
+                 Where you know the file to be yours, encrypt it: gently store encrypt. Where it is to stay plain, take \
+                 store.encrypted out of gently.toml by hand",
+            ),
+        }
+    }
+}
+
+impl SealFault {
+    /// The same of a database at a place.
+    pub fn at(self, path: &Path) -> StoreError {
+        StoreError::Sealed {
+            path: path.to_owned(),
+            why: self,
+        }
+    }
+}
+
+/// Finds the key of a database, or says why there is none; none where the file is plain and may be
+/// so. It opens no database.
+pub type KeyFinder = fn(&Path, KeyNeed) -> Result<Option<FoundKey>, SealFault>;
+
+/// Who knows where keys are; set once, by the program. Without one no key is found.
+static FINDER: OnceLock<KeyFinder> = OnceLock::new();
+
+/// What is known of each database that was opened.
+static KNOWN: Mutex<BTreeMap<PathBuf, KnownDatabase>> = Mutex::new(BTreeMap::new());
+
+struct KnownDatabase {
+    /// Which file it is of; the next one that is opened there where it was told beforehand.
+    place: Option<(u64, u64)>,
+    /// What opens it; none where it is plain.
+    found: Option<FoundKey>,
+}
+
+impl KnownDatabase {
+    fn form(&self) -> DatabaseForm {
+        match self.found {
+            Some(_) => DatabaseForm::Encrypted,
+            None => DatabaseForm::Plain,
+        }
+    }
+}
+
+/// Whether pages that are not encrypted stand in the log of writes beside a database: the first
+/// page of one, which begins as every plain database does.
+pub fn has_plain_log(database: &Path) -> bool {
+    /// What stands before all frames, and before the page of each.
+    const HEADS: (usize, usize) = (32, 24);
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    let Ok(mut file) = File::open(PathBuf::from(name)) else {
+        return false;
+    };
+    let mut head = [0; HEADS.0];
+    if file.read_exact(&mut head).is_err() {
+        return false;
+    }
+    let page = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
+    let page = usize::try_from(page).unwrap_or_default();
+    if !(SMALLEST..=MOST_PAGE).contains(&page) {
+        return false;
+    }
+    let mut file = std::io::BufReader::new(file);
+    let mut frame = vec![0; HEADS.1 + page];
+    while file.read_exact(&mut frame).is_ok() {
+        if frame[HEADS.1..].starts_with(MAGIC) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Says who knows where keys are.
+pub fn set_key_finder(finder: KeyFinder) {
+    let _ = FINDER.set(finder);
+}
+
+/// Tells the key of a database before it is opened, or that it is plain: nobody else is asked for it
+/// then.
+pub fn remember_key(path: &Path, found: Option<FoundKey>) {
+    let known = KnownDatabase { place: None, found };
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    all.insert(whole(path), known);
+}
+
+/// Forgets what is known of a database: it is looked at again when it is opened.
+pub fn forget_key(path: &Path) {
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    all.remove(&whole(path));
+}
+
+/// The key that opens a database; none where it is plain, and may be so.
+pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
+    let place = place_of(path);
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get_mut(&whole(path))
+        && (known.place.is_none() || known.place == place)
+    {
+        known.place = place;
+        return Ok(known.found.clone());
+    }
+    let need = KeyNeed::of(path);
+    let found = match (need, FINDER.get()) {
+        (KeyNeed::Encrypted, _) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
+        (KeyNeed::Encrypted, None) => Err(SealFault::NoKey),
+        (_, None) => Ok(None),
+        (_, Some(finder)) => finder(path, need),
+    };
+    let found = match found {
+        Ok(Some(_)) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
+        found => found,
+    };
+    let found = found.map_err(|why| why.at(path))?;
+    let known = KnownDatabase {
+        place,
+        found: found.clone(),
+    };
+    all.insert(whole(path), known);
+    Ok(found)
+}
+
+/// Which file stands at a path now.
+pub(super) fn place_of(path: &Path) -> Option<(u64, u64)> {
+    let place = |found: Metadata| (found.dev(), found.ino());
+    path.metadata().ok().map(place)
+}
+
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown_and_handed_over_raw() {
+        let key = CipherKey::new(&[0xab; 32]);
+        assert_eq!(format!("{key:?}"), "CipherKey(…)");
+        assert_eq!(*key.literal(), format!("x'{}'", "ab".repeat(32)));
+    }
+
+    #[test]
+    fn the_first_bytes_say_whether_a_file_is_encrypted() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        let form = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            DatabaseForm::of(&path)
+        };
+        assert_eq!(DatabaseForm::of(&path), DatabaseForm::Plain);
+        let mut plain = vec![7; 4096];
+        assert_eq!(form(&plain), DatabaseForm::Encrypted);
+        assert_eq!(form(&plain[..511]), DatabaseForm::Plain);
+        plain[..16].copy_from_slice(MAGIC);
+        assert_eq!(form(&plain), DatabaseForm::Plain);
+        // Only its first bytes were overwritten.
+        plain[..16].fill(7);
+        plain[21..24].copy_from_slice(&FRACTIONS);
+        assert_eq!(form(&plain), DatabaseForm::Plain);
+    }
+}

@@ -1,0 +1,270 @@
+//! A plain database into an encrypted one, and back: written beside it, compared, then renamed.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::schema::quoted;
+use super::{BUSY_WAIT, LOG_STAYS, Sqlite, at_place, failed, no_file, private_file};
+use crate::store::StoreError;
+use crate::store::cipher::{CAN_ENCRYPT, FoundKey, SealFault, remember_key};
+
+/// How far a conversion is, in order. The old file holds until [`ConvertStep::Synced`] is passed,
+/// the new one from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvertStep {
+    /// Nobody else has the database open; nothing is written.
+    Begun,
+    /// The new file is written.
+    Written,
+    /// It holds what the old one does.
+    Checked,
+    /// It is on the disk.
+    Synced,
+    /// It has the name of the old one.
+    Renamed,
+}
+
+impl ConvertStep {
+    /// All steps, in order.
+    pub const ALL: [ConvertStep; 5] = [
+        ConvertStep::Begun,
+        ConvertStep::Written,
+        ConvertStep::Checked,
+        ConvertStep::Synced,
+        ConvertStep::Renamed,
+    ];
+}
+
+/// Called after each step; returning false ends the conversion there, as the end of the process
+/// would.
+pub type ConvertWatch<'a> = &'a dyn Fn(ConvertStep) -> bool;
+
+const WHAT: &str = "convert the database";
+
+/// The file that a conversion writes, until it is whole.
+pub fn unfinished_file(path: &Path) -> PathBuf {
+    beside(path, ".new")
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Takes away what a conversion left that did not come to its end; whether there was any. For who
+/// holds the writer's lock.
+pub fn remove_unfinished(path: &Path) -> Result<bool, StoreError> {
+    let mut any = false;
+    for end in [".new", ".new-journal", ".new-wal", ".new-shm"] {
+        let left = beside(path, end);
+        match std::fs::remove_file(&left) {
+            Ok(()) => any = true,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => {
+                return Err(io_failed("take away what a conversion left", &left)(e));
+            }
+        }
+    }
+    Ok(any)
+}
+
+fn io_failed(what: &'static str, file: &Path) -> impl Fn(std::io::Error) -> StoreError {
+    move |e| StoreError::Io {
+        file: file.display().to_string(),
+        what,
+        reason: e.to_string(),
+    }
+}
+
+/// Writes the database anew, encrypted by a key or plain, and puts it in the place of the old one.
+/// Durable on return. The caller holds the writer's lock, and has closed the database.
+///
+/// # Errors
+/// [`StoreError::Busy`] when somebody else has it open. After any error the old file is there as it
+/// was, and nothing beside it.
+pub fn convert(
+    path: &Path,
+    to: Option<&FoundKey>,
+    watch: ConvertWatch<'_>,
+) -> Result<(), StoreError> {
+    if !CAN_ENCRYPT {
+        return Err(SealFault::NoCipher.at(path));
+    }
+    if !path.is_file() {
+        return Err(no_file(path));
+    }
+    remove_unfinished(path)?;
+    let new = unfinished_file(path);
+    let old = alone(path)?;
+    pass(watch, ConvertStep::Begun)?;
+    let made = write(&old, &new, to).and_then(|()| {
+        pass(watch, ConvertStep::Written)?;
+        compare(&old, &new, to)?;
+        pass(watch, ConvertStep::Checked)
+    });
+    if let Err(fault) = made {
+        if !matches!(fault, StoreError::Stopped) {
+            remove_unfinished(path)?;
+        }
+        return Err(at_place(&new)(fault));
+    }
+    let synced = File::open(&new).and_then(|file| file.sync_all());
+    synced.map_err(io_failed(WHAT, &new))?;
+    pass(watch, ConvertStep::Synced)?;
+    // Open beforehand, since its name is gone afterwards.
+    let mut spoilt = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(io_failed(WHAT, path))?;
+    std::fs::rename(&new, path).map_err(io_failed(WHAT, path))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|dir| dir.sync_all());
+    synced.map_err(io_failed(WHAT, folder))?;
+    remember_key(path, to.cloned());
+    pass(watch, ConvertStep::Renamed)?;
+    // Who waits for the old file, already open, would write what nobody finds: it is no database any
+    // more. That it can't be spoilt is no reason to say that nothing was converted.
+    let _ = spoilt.write_all(&[0; 100]);
+    drop(spoilt);
+    drop(old);
+    Ok(())
+}
+
+fn pass(watch: ConvertWatch<'_>, step: ConvertStep) -> Result<(), StoreError> {
+    match watch(step) {
+        true => Ok(()),
+        false => Err(StoreError::Stopped),
+    }
+}
+
+/// A connection to a database that nobody else has open, nor can open while it is: all is in the
+/// one file, and no log of writes lies beside it.
+fn alone(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (connection, _) = Sqlite::door(path, None, flags)?;
+    connection
+        .busy_timeout(BUSY_WAIT)
+        .map_err(failed("set the busy timeout"))?;
+    let mode = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0));
+    // It brings the log of writes into the file, and is refused while anybody else is there.
+    let found = mode("PRAGMA journal_mode = DELETE").map_err(failed(WHAT))?;
+    if found != "delete" {
+        return Err(StoreError::Busy {
+            waited_s: BUSY_WAIT.as_secs(),
+        });
+    }
+    mode("PRAGMA locking_mode = EXCLUSIVE").map_err(failed(WHAT))?;
+    connection
+        .execute_batch("PRAGMA temp_store = MEMORY; BEGIN EXCLUSIVE; COMMIT")
+        .map_err(failed(WHAT))?;
+    match ["-wal", "-shm"]
+        .iter()
+        .find(|end| beside(path, end).exists())
+    {
+        None => Ok(connection),
+        Some(_) => Err(StoreError::Busy {
+            waited_s: BUSY_WAIT.as_secs(),
+        }),
+    }
+}
+
+/// Copies everything into a new private file.
+fn write(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), StoreError> {
+    private_file(new)?;
+    let name = new.to_str().ok_or_else(|| StoreError::Query {
+        what: WHAT,
+        reason: format!("{} is not UTF-8", new.display()),
+    })?;
+    let key = to.map(|found| found.key.literal());
+    let key = key.as_deref().map_or("", String::as_str);
+    old.execute("ATTACH ?1 AS converted KEY ?2", params![name, key])
+        .map_err(failed(WHAT))?;
+    let marks = ["user_version", "application_id"].map(|mark| {
+        let found = number(old, &format!("PRAGMA main.{mark}"));
+        found.map(|found| format!("PRAGMA converted.{mark} = {found};"))
+    });
+    let marks = marks.into_iter().collect::<Result<String, _>>()?;
+    // What is cut is thrown away, so that there is nothing to go back to, and one sync at the end.
+    // With a log of writes from its beginning, so that whoever has the file open is known by that.
+    let sql = format!(
+        "PRAGMA converted.journal_mode = OFF; PRAGMA converted.synchronous = OFF;
+         SELECT sqlcipher_export('converted'); {marks}
+         PRAGMA converted.journal_mode = WAL; DETACH converted"
+    );
+    old.execute_batch(&sql).map_err(failed(WHAT))
+}
+
+/// Holds the new file against the old one: tables, triggers and all else that is made, marks, the
+/// number of rows of each table, the head, and what SQLite says of the file.
+fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    remember_key(new, to.cloned());
+    let (made, _) = Sqlite::door(new, None, flags)?;
+    // Nothing is to lie beside it when it is closed.
+    made.set_db_config(LOG_STAYS, false).map_err(failed(WHAT))?;
+    let unlike = |what: &str| StoreError::Query {
+        what: WHAT,
+        reason: format!("the new file has other {what} than the old one; the old one stays"),
+    };
+    let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+    if rows(old, schema)? != rows(&made, schema)? {
+        return Err(unlike("tables"));
+    }
+    for mark in ["user_version", "application_id"] {
+        let mark = format!("PRAGMA {mark}");
+        if number(old, &mark)? != number(&made, &mark)? {
+            return Err(unlike("marks"));
+        }
+    }
+    for table in rows(old, TABLES)? {
+        let [Value::Text(table), Value::Integer(has_no_numbers)] = table.as_slice() else {
+            continue;
+        };
+        // Rows are referred to by their numbers, too, which a copy could give anew.
+        let numbers = match has_no_numbers {
+            0 => ", max(rowid), total(rowid)",
+            _ => "",
+        };
+        let count = format!("SELECT count(*){numbers} FROM {}", quoted(table));
+        if rows(old, &count)? != rows(&made, &count)? {
+            return Err(unlike("rows"));
+        }
+    }
+    let head = "SELECT * FROM head";
+    if rows(old, head)? != rows(&made, head)? {
+        return Err(unlike("heads"));
+    }
+    // It reads every page that is in use, and with it the code by which SQLCipher knows that page. What
+    // is wrong with the old one is in both, and is for others to say.
+    let found = rows(&made, SOUND)?;
+    if found != [[Value::Text("ok".to_owned())]] && found != rows(old, SOUND)? {
+        return Err(unlike("contents"));
+    }
+    Ok(())
+}
+
+/// The tables that hold rows, and whether each is one without numbers of rows.
+const TABLES: &str =
+    "SELECT s.name, l.wr FROM sqlite_schema s JOIN pragma_table_list l ON l.name = s.name
+      AND l.schema = 'main' WHERE s.type = 'table' AND s.rootpage > 0";
+
+/// SQLite's own check of a file.
+const SOUND: &str = "PRAGMA integrity_check";
+
+fn number(connection: &Connection, sql: &str) -> Result<i64, StoreError> {
+    connection
+        .query_row(sql, [], |row| row.get(0))
+        .map_err(failed(WHAT))
+}
+
+fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<Value>>, StoreError> {
+    let mut statement = connection.prepare(sql).map_err(failed(WHAT))?;
+    let width = statement.column_count();
+    let found = statement.query_map([], |row| (0..width).map(|at| row.get(at)).collect());
+    found.and_then(|rows| rows.collect()).map_err(failed(WHAT))
+}

@@ -1,0 +1,75 @@
+//! Whether the database is encrypted, and what a conversion came to.
+
+use serde::Serialize;
+
+use crate::app::keep::store_encryption::{KeyPlace, StoreConversion, StoreStatus};
+use crate::store::{CAN_ENCRYPT, DatabaseForm};
+
+/// What `gently store status` says.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreStatusView {
+    /// The database.
+    pub database: String,
+    /// Whether its file is encrypted.
+    pub encrypted: bool,
+    /// Whether the settings say that it has to be: `store.encrypted`.
+    pub wanted: bool,
+    /// Whether this build can open an encrypted one.
+    pub can_encrypt: bool,
+    /// Where its key comes from, or would come from; null where there is no key.
+    pub key_from: Option<String>,
+    /// Why it can't be opened; null where it can, or where a passphrase would have to be asked for.
+    pub fault: Option<String>,
+}
+
+impl StoreStatusView {
+    /// Of what was found.
+    pub fn of(status: &StoreStatus) -> Self {
+        StoreStatusView {
+            database: status.database.display().to_string(),
+            encrypted: status.form == DatabaseForm::Encrypted,
+            wanted: status.is_wanted,
+            can_encrypt: CAN_ENCRYPT,
+            key_from: match status.key {
+                KeyPlace::Nowhere => None,
+                place => Some(place.words().to_owned()),
+            },
+            fault: status.fault.clone(),
+        }
+    }
+}
+
+/// What `gently store encrypt` and `decrypt` did.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreConversionView {
+    /// The database.
+    pub database: String,
+    /// Whether its file is encrypted now.
+    pub encrypted: bool,
+    /// Whether it was something else before.
+    pub changed: bool,
+    /// How large the file is.
+    pub bytes: u64,
+    /// Where its key is from; null where it has none, or had it before.
+    pub key_from: Option<String>,
+}
+
+impl StoreConversionView {
+    /// Of what was done.
+    pub fn of(done: &StoreConversion) -> Self {
+        StoreConversionView {
+            database: done.database.display().to_string(),
+            encrypted: done.form == DatabaseForm::Encrypted,
+            changed: done.is_changed,
+            bytes: done.bytes,
+            key_from: done.key_from.clone(),
+        }
+    }
+}
+
+/// What `gently store encrypt --new-key` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct NewStoreKeyView {
+    /// 64 hexadecimal digits.
+    pub key: String,
+}
