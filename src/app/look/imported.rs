@@ -302,8 +302,7 @@ mod tests {
             .map(|(id, parent)| json!({"id": id, "parent": parent, "role": "user", "text": id}))
             .collect();
         let said = json!({"messages": messages, "current": current});
-        let on_way = messages_on_way(&said);
-        on_way
+        messages_on_way(&said)
     }
 
     fn messages_on_way(said: &Value) -> Vec<String> {

@@ -29,9 +29,7 @@ use crate::cli::screen::signals::Wait;
 use crate::cli::screen::terminal::Spinner;
 use crate::cli::screen::{counted, minute, quiet};
 use crate::cli::set_up::init;
-use crate::cli::{
-    COULD_NOT, FINE, NEGATIVE, Notices, could_not, error_words, present, program, say,
-};
+use crate::cli::{COULD_NOT, NEGATIVE, Notices, could_not, error_words, present, program, say};
 
 const WORDS: ConfirmWords = ConfirmWords {
     does: "erase them",
@@ -407,7 +405,5 @@ async fn erase_all(
         n => format!("erased {}\n", counted(n, "imported conversation")),
     };
     say("an older backup still holds what it held; so does the file");
-    Ok(left
-        .max(FINE)
-        .max(present(json, || ErasureView::of(&erased), text)))
+    Ok(left.max(present(json, || ErasureView::of(&erased), text)))
 }

@@ -576,10 +576,7 @@ impl<'a> Search<'a> {
         let items = items.map(|lines| self.store.count_items(&self.query, lines));
         let imported = self.imported.as_ref();
         let imported = imported.map(|filter| self.store.count_imported_hits(&self.query, filter));
-        Ok([turns, imported, items]
-            .into_iter()
-            .flatten()
-            .sum::<Result<u64, StoreError>>()?)
+        [turns, imported, items].into_iter().flatten().sum()
     }
 
     fn count(&self) -> Result<u64, OpenHomeError> {
