@@ -89,7 +89,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Keep",
-        &["import", "backup", "restore", "sync", "store", "erase", "sanitize"],
+        &[
+            "import", "backup", "restore", "sync", "store", "erase", "sanitize",
+        ],
     ),
     (
         "Set up",

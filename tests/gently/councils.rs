@@ -592,6 +592,18 @@ fn begun(person: &Person, args: &[&str]) -> Child {
     env.spawn().unwrap()
 }
 
+/// Waits until so many answers are on record.
+fn until_answered(person: &Person, answers: i64) {
+    let answered = "SELECT count(*) FROM llm_exchange WHERE outcome = 'answered'";
+    for _ in 0..1200 {
+        if count(person, answered) >= answers {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{answers} answers did not come in a minute");
+}
+
 /// What it left after a signal.
 fn signalled(child: Child, signal: &str) -> Ran {
     run(Command::new("kill").args(["-s", signal, &child.id().to_string()])).exits(0);
@@ -610,7 +622,8 @@ fn a_council_that_is_given_up_decides_nothing() {
         &["ask", "--json", "--council", "one,two", QUESTION],
     );
     server.wait_for(2);
-    std::thread::sleep(Duration::from_millis(500));
+    until_answered(&person, 1);
+    std::thread::sleep(Duration::from_millis(200)); // until the process, too, has heard of it
     let ended = signalled(child, "INT").exits(130);
     let turn = ended.json();
     assert_eq!(
