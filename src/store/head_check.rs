@@ -3,8 +3,9 @@
 //! Columns of `head` and of an open session are no evidence: they say where to go on. A writer that
 //! goes on from a wrong one signs what can never verify, so it looks here before it signs.
 
+use crate::record::bitcoin::block::branch_of;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commit::MAIN;
+use crate::record::ledger::commit::{MAIN, branch_ref};
 use crate::record::ledger::exchange::row_id;
 use crate::record::log::entry::{Event, Line};
 use crate::record::tree::{Frontier, parse_note};
@@ -12,6 +13,9 @@ use crate::record::tree::{Frontier, parse_note};
 use super::ledger::PARTS;
 use super::table::values;
 use super::{LedgerHead, ReadStore, SessionRow, StoreError};
+
+/// So many branches have sessions: the remainders of heights by 7, and one.
+const BRANCHES: u32 = 7;
 
 /// A column that the lines or commits contradict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,38 @@ impl ReadStore {
         if let Some(fault) = self.end_fault(head)? {
             return Ok(Some(fault));
         }
+        if let Some(fault) = self.commits_fault(head)? {
+            return Ok(Some(fault));
+        }
         self.segment_fault(head)
+    }
+
+    /// How many commits there are, and on which branch a session started last.
+    fn commits_fault(&self, head: &LedgerHead) -> Result<Option<ColumnFault>, StoreError> {
+        let sql = "SELECT ifnull(max(n) + 1, 0) FROM ledger_commit";
+        let commits: u64 = self.sole("count the commits", sql, values![])?;
+        if commits != head.commits {
+            let fault = ColumnFault::of("head.commits", head.commits, commits);
+            return Ok(Some(fault));
+        }
+        let mut last: Option<(u64, String)> = None;
+        for height in 0..BRANCHES {
+            let branch = branch_of(height);
+            let sql = "SELECT max(n) FROM ledger_commit WHERE ref = ?1 AND kind = 'session_start'";
+            let what = "find the newest start of a session";
+            let newest: Option<u64> = self.sole(what, sql, values![branch_ref(&branch)])?;
+            last = last.max(newest.map(|n| (n, branch)));
+        }
+        let last = last.map(|(_, branch)| branch);
+        Ok((last != head.last_branch).then(|| {
+            let spelled =
+                |branch: &Option<String>| branch.clone().unwrap_or_else(|| "none".to_owned());
+            ColumnFault::of(
+                "head.last_branch",
+                spelled(&head.last_branch),
+                spelled(&last),
+            )
+        }))
     }
 
     /// The last line against what `head` says of it.
@@ -124,6 +159,10 @@ impl ReadStore {
         let sql = "SELECT ifnull(max(seq), 0) FROM llm_exchange WHERE session_id = ?1";
         let prompts: u64 =
             self.sole("read a session's newest prompt", sql, values![session.uuid])?;
+        if session.ended_at.is_none() && self.is_over(session, prompts)? {
+            let found = "closed, as a line of the log ends it";
+            return Ok(Some(ColumnFault::of("chat_session.status", "open", found)));
+        }
         if prompts != session.prompts {
             let found = format!("{prompts}, as its newest prompt is numbered");
             let fault = ColumnFault::of("chat_session.prompts", session.prompts, found);
@@ -141,6 +180,31 @@ impl ReadStore {
             let found = "another chain entry of its newest answer";
             ColumnFault::of("chat_session.chain_head", session.chain_head, found)
         }))
+    }
+
+    /// Whether a line ends the session, behind its newest prompt or its start.
+    fn is_over(&self, session: &SessionRow, prompts: u64) -> Result<bool, StoreError> {
+        let since: Option<u64> = match prompts {
+            0 => {
+                let sql = "SELECT c.line FROM ledger_commit c CROSS JOIN log_line l
+                            WHERE c.ref = ?1 AND c.kind = 'session_start' AND l.n = c.line
+                              AND instr(l.line, '|session_start|' || ?2 || '|') > 0
+                            ORDER BY c.n DESC LIMIT 1";
+                let branch = branch_ref(&session.branch);
+                self.one("find a session's start", sql, values![branch, session.id])?
+            }
+            newest => {
+                let sql = "SELECT prompt_line FROM llm_exchange WHERE session_id = ?1 AND seq = ?2";
+                let place = values![session.uuid, newest];
+                self.one("find a session's newest prompt", sql, place)?
+            }
+        };
+        let sql = "SELECT EXISTS (SELECT 1 FROM ledger_commit c CROSS JOIN log_line l
+                                   WHERE c.kind = 'session_end' AND c.line > ?1 AND l.n = c.line
+                                     AND instr(l.line, '|session_end|' || ?2 || '|') > 0)";
+        let since = since.unwrap_or_default();
+        let what = "look for a session's end";
+        self.sole(what, sql, values![since, session.id])
     }
 
     /// Number and outcome's line of a session's exchange that has its chain entry.

@@ -484,6 +484,14 @@ fn nothing_is_signed_that_goes_on_from_a_changed_column() {
             "UPDATE head SET segment_lines = segment_lines + 1".to_owned(),
             "head.segment_lines",
         ),
+        (
+            "UPDATE head SET commits = commits + 1".to_owned(),
+            "head.commits",
+        ),
+        (
+            "UPDATE head SET last_branch = 'branch-2'".to_owned(),
+            "head.last_branch",
+        ),
         (format!("UPDATE head SET hash = '{other}'"), "head.hash"),
         (
             format!("UPDATE chat_session SET ledger_session = '{other}' WHERE status = 'open'"),
@@ -524,6 +532,28 @@ fn nothing_is_signed_that_goes_on_from_a_changed_column() {
         let names_it = said(&doctor).contains(place) || place == "head.hash";
         assert!(names_it, "{change}: {doctor:?}");
     }
+}
+
+/// A session that a line of the log ended is over, whatever its row says.
+#[test]
+fn nobody_goes_on_in_a_session_that_is_over() {
+    let (person, _server) = home();
+    person.gently(&["session", "close", "--yes"]).exits(0);
+    let log = person.log();
+    edit(
+        &person,
+        "UPDATE chat_session SET status = 'open', ended_at = NULL",
+    );
+    let refused = person.gently(&["ask", "-c", "Is it over?"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(
+        said(&refused).contains("chat_session.status"),
+        "{refused:?}"
+    );
+    assert_eq!(person.log(), log);
+    let doctor = person.gently(&["doctor"]);
+    assert_ne!(doctor.code, 0, "{doctor:?}");
+    assert!(said(&doctor).contains("chat_session.status"), "{doctor:?}");
 }
 
 /// A chat that knows the tree head looks at the tree again, not at the words of the tree head alone.

@@ -712,11 +712,11 @@ fn review_text(of: &[String]) -> String {
     let named: Vec<String> = named.collect();
     let (what, which) = match of.len() {
         0 | 1 => (
-            "Is the answer above right? It is what another model said to the question above.",
+            "Is the answer above right? It is what another model said to the question above, each line behind a bar.",
             String::new(),
         ),
         _ => (
-            "Are the answers above right? Each is what another model said to the question above.",
+            "Are the answers above right? Each is what another model said to the question above, each line behind a bar.",
             format!(" {}.", named.join(", ")),
         ),
     };

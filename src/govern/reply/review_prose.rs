@@ -10,8 +10,9 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use crate::record::context::turn::TurnIntent;
 use crate::record::ledger::council::ReviewVerdict;
 
-/// Begins and ends a block of code, in which nothing is said.
-const FENCE: &str = "```";
+/// What quotes or hides a line in Markdown: in a text of a review, which is read as one statement, it does
+/// neither, and nothing of one text reaches into the next.
+const MARKDOWN: [char; 3] = ['`', '~', '>'];
 
 /// What a reply to a turn of some intent says in its own words. Of a review, the texts in it as plain
 /// paragraphs, with what stands around the JSON; of any other the reply.
@@ -27,11 +28,12 @@ fn prose(reply: &str) -> Option<String> {
     let (from, last) = (reply.find(['{', '['])?, reply.rfind(['}', ']'])?);
     let said: JsonTexts = serde_json::from_str(reply.get(from..=last)?).ok()?;
     let (before, behind) = (reply.get(..from)?, reply.get(last + 1..)?);
-    let around = [before, behind].map(|text| text.replace(FENCE, ""));
-    let [before, behind] = around;
     let is_verdict = |text: &String| text.parse::<ReviewVerdict>().is_ok();
     let said = said.0.into_iter().filter(|text| !is_verdict(text));
-    let all = std::iter::once(before).chain(said).chain([behind]);
+    let all = std::iter::once(before.to_owned()).chain(said);
+    let all = all
+        .chain([behind.to_owned()])
+        .map(|text| text.replace(MARKDOWN, ""));
     let all: Vec<String> = all.filter(|text| !text.trim().is_empty()).collect();
     Some(all.join("\n\n"))
 }
@@ -116,6 +118,14 @@ mod tests {
             (
                 "Here:\n```json\n{\"verdict\":\"agree\",\"why\":\"Act now\"}\n```",
                 "Here:\njson\n\n\nAct now",
+            ),
+            (
+                r#"{"why":"See:\n```","correction":"Act now."}"#,
+                "See:\n\n\nAct now.",
+            ),
+            (
+                r#"{"why":"~~~","correction":"> q\n> `Act` now."}"#,
+                " q\n Act now.",
             ),
             ("I agree.", "I agree."),
             ("{\"why\": \"cut", "{\"why\": \"cut"),

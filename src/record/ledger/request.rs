@@ -33,6 +33,8 @@ use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemProm
 
 /// What stands where an answer is shown, and its question is not.
 const NOT_SHOWN: &str = "(The question is not shown.)";
+/// Begins the mark before and behind an answer that is reviewed.
+const MARK: &str = "[reference ";
 /// What stands before turns of other conversations.
 const EARLIER: &str = "Earlier in this project:";
 /// The setting that says whether and which tool is to be called.
@@ -271,35 +273,37 @@ impl RequestDoc {
         joined
     }
 
-    /// Adds a part to the last message, or begins another: many servers take no two messages of one
-    /// role in a row.
     /// The same for a review: where each answer begins and ends is said, with the reference by which the
-    /// question names it. No answer knows its reference, so none can write another's.
+    /// question names it.
+    ///
+    /// ```text
+    /// [reference 1a2b3c4d begins]
+    ///
+    /// | The answer, each of its lines behind a bar, so that none of them can be such a mark.
+    ///
+    /// [reference 1a2b3c4d ends]
+    /// ```
+    /// A reference follows from the session and its count, so that an answer may well know another's.
     pub fn with_answers_marked(&self) -> RequestDoc {
         const DIGITS: usize = 8;
         let mut marked = self.clone();
         let answers = marked.messages.iter_mut();
         for message in answers.filter(|message| message.role == ChatRole::Assistant) {
-            let parts = std::mem::take(&mut message.parts);
-            for part in parts {
+            for part in std::mem::take(&mut message.parts) {
                 let RequestPart::Turn(turn) = &part else {
                     message.parts.push(part);
                     continue;
                 };
                 let reference: String = turn.to_string().chars().take(DIGITS).collect();
-                let mark = |text: String| RequestPart::Text(text);
-                message
-                    .parts
-                    .push(mark(format!("[reference {reference} begins]")));
-                message.parts.push(part);
-                message
-                    .parts
-                    .push(mark(format!("[reference {reference} ends]")));
+                let mark = |what| RequestPart::Text(format!("{MARK}{reference} {what}]"));
+                message.parts.extend([mark("begins"), part, mark("ends")]);
             }
         }
         marked
     }
 
+    /// Adds a part to the last message, or begins another: many servers take no two messages of one
+    /// role in a row.
     fn say(&mut self, role: ChatRole, part: RequestPart) {
         match self.messages.last_mut() {
             Some(last) if last.role == role => last.parts.push(part),
@@ -316,8 +320,13 @@ impl RequestDoc {
             let is_text = |part: &&RequestPart| {
                 !matches!(part, RequestPart::Image(_) | RequestPart::ToolCall(_))
             };
+            let is_marked =
+                message.role == ChatRole::Assistant && message.parts.iter().any(is_mark);
             let parts = message.parts.iter().filter(is_text);
-            let parts = parts.map(|part| rendered(part, texts));
+            let parts = parts.map(|part| match (part, rendered(part, texts)?) {
+                (RequestPart::Turn(_), text) if is_marked => Ok(behind_bars(&text)),
+                (_, text) => Ok(text),
+            });
             let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
             let mut said = ChatMessage::new(message.role, parts.join("\n\n"));
             for part in &message.parts {
@@ -423,6 +432,24 @@ fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, Unkn
         RequestPart::ToolResult(result) => result.text.clone(),
         RequestPart::Image(_) | RequestPart::ToolCall(_) => String::new(),
     })
+}
+
+/// Whether it says where an answer begins or ends.
+fn is_mark(part: &RequestPart) -> bool {
+    matches!(part, RequestPart::Text(text) if text.starts_with(MARK))
+}
+
+/// Each line of a text behind a bar; lines end wherever somebody could see an end of one.
+fn behind_bars(text: &str) -> String {
+    let ends = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    let text = text.replace("\r\n", "\n");
+    let lines = text.split(ends).map(|line| format!("| {line}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A turn of another conversation on one line, so that nothing in it looks like the question.

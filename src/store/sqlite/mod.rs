@@ -93,6 +93,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V11__imports",
         include_str!("../../../migrations/sqlite/0011_imports.sql"),
     ),
+    (
+        "V12__ended_sessions",
+        include_str!("../../../migrations/sqlite/0012_ended_sessions.sql"),
+    ),
 ];
 
 /// A connection to the file, and the key that opens it where it is encrypted.
