@@ -219,6 +219,7 @@ impl AuaStore {
                     parent: draft.last_id().map(str::to_owned),
                     role: role_of(&word)?,
                     text,
+                    seams: Vec::new(),
                     model: models_of(row.text(5)?),
                     at,
                 };

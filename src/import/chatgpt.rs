@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::draft::{ConversationDraft, PieceFeed, role_of};
+use super::draft::{ConversationDraft, JoinedText, PieceFeed, role_of};
 use super::export;
 use super::fault::ImportFault;
 use super::file::ForeignFile;
@@ -148,7 +148,7 @@ fn add(
         draft.skip("hidden");
         return Ok(false);
     }
-    let text = text(message, metadata)?;
+    let (text, seams) = text(message, metadata)?.finish();
     if text.is_empty() {
         draft.skip("empty");
         return Ok(false);
@@ -159,6 +159,7 @@ fn add(
         parent: parent.map(str::to_owned),
         role,
         text,
+        seams,
         model: metadata.text("model_slug")?.map(str::to_owned),
         at,
     })?;
@@ -166,44 +167,44 @@ fn add(
 }
 
 /// All that a message says, parts and files below one another.
-fn text(message: JsonFields<'_>, metadata: JsonFields<'_>) -> Result<String, ImportFault> {
-    let mut said: Vec<String> = Vec::new();
+fn text(message: JsonFields<'_>, metadata: JsonFields<'_>) -> Result<JoinedText, ImportFault> {
+    let mut said = JoinedText::new("\n");
     if let Some(content) = message.object("content")? {
         let kind = content.text("content_type")?.unwrap_or("text");
         let parts = content.list("parts")?;
-        said.extend(parts.iter().map(part));
+        for one in parts {
+            let own = one.as_str().or_else(|| one.get("text")?.as_str());
+            match own {
+                Some(text) => said.text(text),
+                None => said.mark(&mark(one)),
+            }
+        }
         if !content.0.contains_key("parts") {
             // Code, what it printed, and pages that were looked at have one text of their own.
             let own = ["text", "result"]
                 .into_iter()
                 .find_map(|key| content.0.get(key)?.as_str());
-            said.push(own.map_or_else(|| format!("[{kind}]"), str::to_owned));
+            match own {
+                Some(text) => said.mark(text),
+                None => said.mark(&format!("[{kind}]")),
+            }
         }
     }
     for attached in metadata.list("attachments")? {
         let field = |key: &str| attached.get(key).and_then(Value::as_str);
         // Pictures stand among the parts.
         if !field("mime_type").is_some_and(|kind| kind.starts_with("image/")) {
-            said.push(format!(
-                "[file: {}]",
-                field("name").unwrap_or("without a name")
-            ));
+            let name = field("name").unwrap_or("without a name");
+            said.mark(&format!("[file: {name}]"));
         }
     }
-    said.retain(|part| !part.is_empty());
-    Ok(said.join("\n"))
+    Ok(said)
 }
 
-/// A part as text.
-fn part(part: &Value) -> String {
-    if let Value::String(text) = part {
-        return text.clone();
-    }
+/// What stands for a part that is no text.
+fn mark(part: &Value) -> String {
     let field = |key: &str| part.get(key).and_then(Value::as_str);
     let kind = field("content_type").unwrap_or("part");
-    if let Some(text) = field("text") {
-        return text.to_owned();
-    }
     if kind.contains("image") {
         return "[image]".to_owned();
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::draft::{ConversationDraft, PieceFeed};
+use super::draft::{ConversationDraft, JoinedText, PieceFeed};
 use super::export::{self, ExportedList};
 use super::fault::ImportFault;
 use super::file::ForeignFile;
@@ -127,7 +127,7 @@ fn message(
         // Older exports have no parents: each message replies to the one before it.
         None => draft.last_id().map(str::to_owned),
     };
-    let text = text(fields)?;
+    let (text, seams) = text(fields)?.finish();
     if text.is_empty() {
         draft.skip("empty");
         left_out.insert(id, parent);
@@ -139,27 +139,31 @@ fn message(
         parent,
         role,
         text,
+        seams,
         model: fields.text("model")?.map(str::to_owned),
         at,
     })
 }
 
 /// All that a message says, with what is attached to it.
-fn text(fields: JsonFields<'_>) -> Result<String, ImportFault> {
+fn text(fields: JsonFields<'_>) -> Result<JoinedText, ImportFault> {
     let blocks = fields.list("content")?;
-    let mut said: Vec<String> = match blocks {
-        [] => fields
-            .text("text")?
-            .map(str::to_owned)
-            .into_iter()
-            .collect(),
-        blocks => blocks.iter().map(block).collect(),
-    };
+    let mut said = JoinedText::new("\n\n");
+    if blocks.is_empty() {
+        said.text(fields.text("text")?.unwrap_or_default());
+    }
+    for one in blocks {
+        let field = |key: &str| one.get(key).and_then(Value::as_str);
+        match field("type") {
+            Some("text") => said.text(field("text").unwrap_or_default()),
+            kind => said.mark(&mark(kind, field("name"))),
+        }
+    }
     for attached in fields.list("attachments")? {
         let attached = JsonFields::of(attached, "an attachment")?;
         let name = file_name(attached)?;
-        said.push(
-            match attached.text("extracted_content")?.unwrap_or_default() {
+        said.mark(
+            &match attached.text("extracted_content")?.unwrap_or_default() {
                 "" => format!("[file: {name}]"),
                 content => format!("[file: {name}]\n{content}\n[end of file: {name}]"),
             },
@@ -167,10 +171,9 @@ fn text(fields: JsonFields<'_>) -> Result<String, ImportFault> {
     }
     for file in fields.list("files")? {
         let name = file_name(JsonFields::of(file, "a file")?)?;
-        said.push(format!("[file: {name}]"));
+        said.mark(&format!("[file: {name}]"));
     }
-    said.retain(|part| !part.is_empty());
-    Ok(said.join("\n\n"))
+    Ok(said)
 }
 
 fn file_name<'a>(fields: JsonFields<'a>) -> Result<&'a str, ImportFault> {
@@ -178,12 +181,10 @@ fn file_name<'a>(fields: JsonFields<'a>) -> Result<&'a str, ImportFault> {
     Ok(name.unwrap_or("without a name"))
 }
 
-/// A block as text.
-fn block(block: &Value) -> String {
-    let field = |key: &str| block.get(key).and_then(Value::as_str);
-    let name = field("name").unwrap_or("without a name");
-    match field("type") {
-        Some("text") => field("text").unwrap_or_default().to_owned(),
+/// What stands for a block that is no text.
+fn mark(kind: Option<&str>, name: Option<&str>) -> String {
+    let name = name.unwrap_or("without a name");
+    match kind {
         Some("tool_use") => format!("[tool: {name}]"),
         Some("tool_result") => format!("[result: {name}]"),
         Some(kind) => format!("[{kind}]"),

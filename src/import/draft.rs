@@ -2,7 +2,7 @@
 //! pieces on.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use chrono::{DateTime, NaiveDateTime};
 use serde_json::Value;
@@ -209,6 +209,56 @@ impl ConversationDraft {
     }
 }
 
+/// A message's text that is put together from parts, each below the one before.
+pub(super) struct JoinedText {
+    between: &'static str,
+    text: String,
+    seams: Vec<Range<usize>>,
+    ends_in_text: bool,
+}
+
+impl JoinedText {
+    /// Without a part; what stands between two.
+    pub(super) fn new(between: &'static str) -> JoinedText {
+        JoinedText {
+            between,
+            text: String::new(),
+            seams: Vec::new(),
+            ends_in_text: false,
+        }
+    }
+
+    /// Adds what somebody wrote, as the source has it.
+    pub(super) fn text(&mut self, part: &str) {
+        self.add(part, true);
+    }
+
+    /// Adds a mark, or a text that stands for itself.
+    pub(super) fn mark(&mut self, part: &str) {
+        self.add(part, false);
+    }
+
+    fn add(&mut self, part: &str, is_text: bool) {
+        if part.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            let begin = self.text.len();
+            self.text.push_str(self.between);
+            if is_text && self.ends_in_text {
+                self.seams.push(begin..self.text.len());
+            }
+        }
+        self.text.push_str(part);
+        self.ends_in_text = is_text;
+    }
+
+    /// The text, and where two texts of the source meet in it.
+    pub(super) fn finish(self) -> (String, Vec<Range<usize>>) {
+        (self.text, self.seams)
+    }
+}
+
 /// A role by its word.
 pub(super) fn role_of(word: &str) -> Result<ImportedRole, ImportFault> {
     let found = ImportedRole::ALL
@@ -325,6 +375,7 @@ mod tests {
             parent: parent.map(str::to_owned),
             role: ImportedRole::User,
             text: text.to_owned(),
+            seams: Vec::new(),
             model: None,
             at: None,
         }

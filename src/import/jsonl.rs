@@ -258,6 +258,7 @@ fn message(
         role: role_of(JsonFields::needed("role", fields.text("role")?)?)?,
         text: JsonFields::needed("text", fields.text("text")?)?.to_owned(),
         model: fields.text("model")?.map(str::to_owned),
+        seams: Vec::new(),
         at,
     })?;
     Ok(at)

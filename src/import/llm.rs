@@ -270,6 +270,7 @@ impl LlmLog {
                 role: message.role,
                 text: message.text,
                 model: message.model,
+                seams: Vec::new(),
                 at,
             })?;
         }

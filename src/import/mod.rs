@@ -19,7 +19,7 @@ mod llm;
 mod python;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use draft::PieceFeed;
@@ -41,6 +41,9 @@ pub struct SourceMessage {
     pub role: ImportedRole,
     /// What it says; parts that are no text stand in it as `[image]`, `[audio]`, `[file: NAME]`.
     pub text: String,
+    /// Where in the text the reader put a break between two parts of the source that are both text, in their
+    /// order: a secret may be split over them.
+    pub seams: Vec<Range<usize>>,
     /// The model, as the source names it.
     pub model: Option<String>,
     /// When, in whole seconds since 1970, if the source says so.

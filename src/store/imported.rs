@@ -5,9 +5,11 @@ use std::ops::{ControlFlow, Range};
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::imported::{
-    ImportFormat, ImportedConversation, ImportedMessage, ImportedRole, ImportedState, gone,
-    imported_of, line_of_message, message_number,
+    HIDDEN_ID, IMPORTED_AUDIT, IMPORTED_CONVERSATION, IMPORTED_PROMOTION, ImportFormat,
+    ImportedConversation, ImportedMessage, ImportedRole, ImportedState, gone, imported_of,
+    line_of_message, message_number,
 };
+use crate::record::time::Seconds;
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::{IndexMatch, SearchIndex, SqlValue, TextQuery};
@@ -48,6 +50,8 @@ row! {
         digest: Option<Hash32> = "digest",
         /// What its source was like, as a hint.
         tag: Option<Vec<u8>> = "source_tag",
+        /// When it was changed, as its source says.
+        updated_at: Option<Seconds> = "updated_at",
     }
 }
 
@@ -140,23 +144,64 @@ impl ReadStore {
         format: ImportFormat,
         source_id: &str,
     ) -> Result<Option<KnownImport>, StoreError> {
-        let sql = "SELECT id, digest, source_tag FROM imported_conversation
+        let sql = "SELECT id, digest, source_tag, updated_at FROM imported_conversation
                     WHERE format = ?1 AND source_id = ?2 AND state = 'current' ORDER BY line DESC LIMIT 1";
         let what = ImportedConversation::READING;
         self.one(what, sql, values![format, source_id])
     }
 
-    /// Ids of all that is on record of the conversation of an id: what it replaces and what replaces it,
-    /// oldest first. Itself alone, once erased.
+    /// Ids of the conversation of an id and of those whose place it took, oldest first. Itself alone, once
+    /// erased.
     pub fn imported_versions(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT o.id FROM imported_conversation c JOIN imported_conversation o
-                       ON o.format = c.format AND o.source_id = c.source_id
-                    WHERE c.id = ?1 ORDER BY o.line";
-        let mut found: Vec<String> = self.list(ImportedConversation::READING, sql, values![id])?;
+        let mut found = self.versions_where("o.line <= c.line", id)?;
         if found.is_empty() {
             found.push(id.to_owned());
         }
         Ok(found)
+    }
+
+    /// Ids of those that took the place of the conversation of an id, oldest first.
+    pub fn newer_versions(&self, id: &str) -> Result<Vec<String>, StoreError> {
+        self.versions_where("o.line > c.line", id)
+    }
+
+    fn versions_where(&self, place: &str, id: &str) -> Result<Vec<String>, StoreError> {
+        let sql = format!(
+            "SELECT o.id FROM imported_conversation c JOIN imported_conversation o
+                 ON o.format = c.format AND o.source_id = c.source_id
+              WHERE c.id = ?1 AND {place} ORDER BY o.line"
+        );
+        self.list(ImportedConversation::READING, &sql, values![id])
+    }
+
+    /// Ids of all that an import recorded and whose text is here, but for corrections.
+    pub fn texts_of_import(&self, import: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT id FROM imported_conversation WHERE import_id = ?1
+                   UNION ALL SELECT id FROM artifact WHERE kind IN (?2, ?3) AND document IS NOT NULL
+                     AND json_extract(document, '$.content.import') = ?1";
+        let beside = values![import, IMPORTED_PROMOTION, IMPORTED_AUDIT];
+        self.list("look for what an import recorded", sql, beside)
+    }
+
+    /// The import that an artifact came with; none of one that came with none, or whose text is not here.
+    pub fn import_of(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT json_extract(document, '$.content.import') FROM artifact
+                    WHERE id = ?1 AND kind IN (?2, ?3, ?4) AND document IS NOT NULL LIMIT 1";
+        let kinds = values![
+            id,
+            IMPORTED_CONVERSATION,
+            IMPORTED_PROMOTION,
+            IMPORTED_AUDIT
+        ];
+        let found: Option<Option<String>> = self.one("look for an import", sql, kinds)?;
+        Ok(found.flatten())
+    }
+
+    /// How many imported conversations count whose ids stand on record as hashes.
+    pub fn count_hidden_imports(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM imported_conversation
+                    WHERE state = 'current' AND substr(source_id, 1, length(?1)) = ?1";
+        self.sole("count imported conversations", sql, values![HIDDEN_ID])
     }
 
     /// Up to `most` imported conversations that count, before a line, newest first.

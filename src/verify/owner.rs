@@ -44,6 +44,8 @@ pub struct CheckedLedger<'c> {
 pub struct DatabaseSummary {
     /// What was checked of it.
     pub words: String,
+    /// Imported conversations that were checked, erased ones among them.
+    pub imported: u64,
     /// Exchanges and artifacts whose text and salt were erased.
     pub erased: u64,
     /// Exchanges and artifacts whose texts are not kept, and were not checked.

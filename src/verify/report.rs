@@ -292,6 +292,8 @@ pub struct Report {
     /// What was checked of the database; none where none is at hand, or only what is new is
     /// checked.
     pub database: Option<String>,
+    /// Imported conversations that were checked, erased ones among them.
+    pub imported: u64,
     /// Exchanges and artifacts of the database whose texts and salts were erased.
     pub erased: u64,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.

@@ -67,6 +67,7 @@ impl Checker<'_> {
             commits: self.commits.kinds,
             tree_heads: self.log.tree_heads,
             bounds,
+            imported: self.database.as_ref().map_or(0, |found| found.imported),
             erased: self.database.as_ref().map_or(0, |found| found.erased),
             not_kept: self.database.as_ref().map_or(0, |found| found.not_kept),
             search: self

@@ -360,7 +360,7 @@ fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
         .json();
     assert_eq!(
         erased["artifacts"],
-        json!(["imported:000001", "imported:000002"])
+        json!(["imported:000001", "imported:000002", "import:000001"])
     );
     for word in [WORD, "savannah", "wombat", "Of animals"] {
         assert_eq!(
@@ -384,6 +384,206 @@ fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
     );
     person.gently(&["search", "wombat"]).exits(0);
     person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// The hash of a file, with which its texts could be guessed, goes with the last of them.
+#[test]
+fn the_hash_of_a_file_goes_with_the_last_text_of_its_import() {
+    let person = somebody();
+    let sha256 = import(&person, &two(), &[], 0)["sha256"].clone();
+    let sha256 = sha256.as_str().unwrap();
+    assert!(!holders(person.home(), sha256.as_bytes()).is_empty());
+    person.gently(&["erase", "imported-1", "--yes"]).exits(0);
+    assert!(!holders(person.home(), sha256.as_bytes()).is_empty());
+    let planned = person
+        .gently(&["erase", "imported-2", "--dry-run", "--json"])
+        .exits(0)
+        .json();
+    let both = json!(["imported:000002", "import:000001"]);
+    assert_eq!(planned["artifacts"], both, "{planned:#}");
+    let erased = person
+        .gently(&["erase", "imported-2", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(erased["artifacts"], both);
+    assert_eq!(
+        holders(person.home(), sha256.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    let listed = person.gently(&["import", "list"]).exits(0);
+    assert!(listed.out.contains("erased: "), "{listed:?}");
+    let listed = person.gently(&["import", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["imports"][0]["erased"], true, "{listed:#}");
+    let again = person.gently(&["import", "erase", "import-1", "--yes"]);
+    assert!(again.exits(0).out.starts_with("nothing to erase"));
+    assert_eq!(import(&person, &two(), &[], 0)["import"], "import:000002");
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn what_is_older_takes_no_place_and_what_is_newer_is_not_erased_with_it() {
+    let person = somebody();
+    let at = |at: u64, text: &str| {
+        let mut one = line("a", "user", text);
+        one["at"] = json!(at);
+        vec![one]
+    };
+    import(
+        &person,
+        &at(1_700_000_000, "Where does the zorilla live?"),
+        &[],
+        0,
+    );
+    import(
+        &person,
+        &at(1_700_000_100, "Where does the caracal live?"),
+        &[],
+        0,
+    );
+    let older = import(
+        &person,
+        &at(1_700_000_000, "Where does the zorilla live?"),
+        &[],
+        0,
+    );
+    assert_eq!(older["skipped"], json!({"older": 1}), "{older:#}");
+    person.gently(&["search", WORD]).exits(1);
+    let planned = person
+        .gently(&["import", "erase", "import-1", "--dry-run"])
+        .exits(0);
+    assert!(
+        planned
+            .out
+            .contains("in the place of what goes: imported-2"),
+        "{planned:?}"
+    );
+    let erased = person
+        .gently(&["import", "erase", "import-1", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&erased["artifacts"], &erased["newer"]),
+        (
+            &json!(["imported:000001", "import:000001"]),
+            &json!(["imported:000002"])
+        )
+    );
+    assert_eq!(
+        holders(person.home(), WORD.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    person.gently(&["search", "caracal"]).exits(0);
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// The example of the page is one that is taken.
+#[test]
+fn what_the_page_shows_can_be_imported() {
+    let page = include_str!("../../docs/import.md");
+    let (_, after) = page.split_once("```json\n").unwrap();
+    let (example, _) = after.split_once("```").unwrap();
+    let person = somebody();
+    let path = write_file(&person, example.as_bytes());
+    let told = person
+        .gently(&["import", "jsonl", &path, "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&told["recorded"], &told["messages"]),
+        (&json!(1), &json!(2))
+    );
+}
+
+/// Without the key an id that stands on record as a hash is that of nobody; it is said.
+#[test]
+fn a_lost_key_of_ids_is_told() {
+    let person = somebody();
+    let lines = [
+        line("no plain word", "user", "Where does the zorilla live?"),
+        line(
+            "hidden:0123456789abcdef0123456789abcdef",
+            "user",
+            "Elsewhere",
+        ),
+    ];
+    assert_eq!(import(&person, &lines, &[], 0)["forgotten"], 0);
+    let literal = "SELECT count(*) FROM imported_conversation WHERE source_id = 'hidden:0123456789abcdef0123456789abcdef'";
+    assert_eq!(
+        count(&person, literal),
+        0,
+        "it is taken for no hash of ours"
+    );
+    std::fs::remove_file(person.at("keys/import.key")).unwrap();
+    let looked = person.gently(&["doctor"]);
+    assert!(
+        looked.out.contains("keys/import.key is missing"),
+        "{looked:?}"
+    );
+    let told = import(&person, &lines, &["--dry-run"], 0);
+    assert_eq!(
+        (&told["forgotten"], &told["recorded"]),
+        (&json!(2), &json!(2))
+    );
+    let path = file(&person, &lines);
+    let told = person.gently(&["import", "jsonl", &path]).exits(0);
+    assert!(told.err.contains("keys/import.key was lost"), "{told:?}");
+    assert_eq!(import(&person, &lines, &[], 0)["unchanged"], 2);
+}
+
+#[test]
+fn a_text_that_is_lost_is_told() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let told = person.verified();
+    assert_eq!(told["imported_conversations"], 2, "{told:#}");
+    let database = unguarded(person.at("gently.db"));
+    let sql = "UPDATE artifact SET document = NULL, salt = NULL WHERE id = 'imported:000002'";
+    database.execute(sql, []).unwrap();
+    drop(database);
+    person.gently(&["audit", "rebuild"]);
+    let looked = person.gently(&["doctor"]).exits(1);
+    assert!(
+        looked
+            .out
+            .contains("1 imported conversation without a text"),
+        "{looked:?}"
+    );
+    let shown = person.gently(&["show", "imported-2"]);
+    assert!(
+        !shown.out.contains("elsewhere") && !shown.out.contains("0 messages"),
+        "{shown:?}"
+    );
+}
+
+/// A secret that its source splits over two parts of one message.
+#[test]
+fn a_secret_over_two_parts_is_taken_out() {
+    let person = somebody();
+    let parts = |parts: &[&str]| {
+        json!([{"id": "c", "title": "T", "mapping": {"a": {"parent": null, "children": [], "message": {
+            "author": {"role": "user"}, "content": {"content_type": "text", "parts": parts}}}}}])
+    };
+    let path = person.dir.path().join("conversations.json");
+    for (n, (said, shown)) in [
+        (&["the key AKIAIOSF", "ODNN7ZQRSTUV is ours"][..], "is ours"),
+        (&["AKIAIO", "SFODNN7", "ZQRSTUV", "and more"], "\nand more"),
+        (&["the password:", "hunter2hunter2x"], "password"),
+        (&["one", "two"], "one\ntwo"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        std::fs::write(&path, parts(said).to_string()).unwrap();
+        let file = path.display().to_string();
+        person.gently(&["import", "chatgpt", &file]).exits(0);
+        let id = format!("imported-{}", n + 1);
+        let told = person.gently(&["show", &id, "--json"]).exits(0).json();
+        let text = told["lines"][0]["text"].as_str().unwrap();
+        assert!(text.contains(shown), "{text}");
+        for secret in ["AKIAIO", "ODNN7", "ZQRSTUV", "hunter2"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
 }
 
 #[test]
@@ -595,8 +795,11 @@ fn a_home_that_keeps_no_texts_takes_none() {
         .exits(0);
     let path = file(&person, &two());
     let before = person.log();
-    let refused = person.gently(&["import", "jsonl", &path]).exits(2);
-    assert!(refused.err.contains("store.content"), "{}", refused.err);
+    for more in [&[][..], &["--dry-run"]] {
+        let args = [&["import", "jsonl", &path], more].concat();
+        let refused = person.gently(&args).exits(2);
+        assert!(refused.err.contains("store.content"), "{}", refused.err);
+    }
     assert_eq!(person.log(), before);
     assert_eq!(
         count(&person, "SELECT count(*) FROM imported_conversation"),
@@ -728,6 +931,22 @@ fn the_files_of_an_agent_are_taken_over_once() {
         0
     );
     person.gently(&["show", "imported_promotion-1"]).exits(0);
+    // Of two lines with one id the first counts, however often they are read.
+    let file = PathBuf::from(&folder).join(".aua/state/promotions.jsonl");
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    let second = json!({"id": "p1", "specialist": "law", "event": "promote"});
+    writeln!(text, "{second}").unwrap();
+    std::fs::write(&file, text).unwrap();
+    for _ in 0..2 {
+        let told = person.gently(&args).exits(1).json();
+        assert_eq!(
+            (&told["recorded"], &told["unchanged"], &told["refused"]),
+            (&json!(0), &json!(3), &json!({"repeats": 1})),
+            "{told:#}"
+        );
+    }
+    let to = "SELECT count(*) FROM promotions WHERE origin = 'imported:aua' AND to_model = 'b'";
+    assert_eq!(count(&person, to), 1);
     let other = ["config", "migrate", "--from", "0.6", "--to", "0.8", &folder];
     person.gently(&other).exits(2);
     assert_eq!(consistent(&person), "yes");

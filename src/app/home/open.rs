@@ -326,8 +326,13 @@ impl OpenHome {
 impl OpenHome {
     /// Whether texts are kept, as configured.
     pub fn keeps_text(&self) -> bool {
-        content_policy(&self.config).keeps_text()
+        keeps_text(&self.config)
     }
+}
+
+/// Whether texts are kept under a configuration.
+pub fn keeps_text(config: &Config) -> bool {
+    content_policy(config).keeps_text()
 }
 
 /// What is kept of texts, as configured.

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
 use crate::models::wire::Wire;
 use crate::os::shell_word;
+use crate::record::ledger::imported::IMPORT;
 use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
@@ -77,6 +78,8 @@ pub struct ErasurePlan {
     pub said_about: Vec<String>,
     /// How the question begins, if it is one alone that goes.
     pub question: Option<String>,
+    /// Ids of imported conversations that took the place of one that goes: they stay.
+    pub newer: Vec<String>,
     /// Why, unless it was said: what is old is erased by a rule.
     reason: Option<&'static str>,
 }
@@ -155,7 +158,8 @@ pub fn plan(
         EraseTarget::Import(id) => {
             let all = store.imported_with(id)?;
             let ids = all.iter().map(|row| row.id.as_str());
-            return planned(store, config, &imported(store, ids)?, None);
+            let erasure = with_emptied_imports(store, imported(store, ids)?, Some(id))?;
+            return planned(store, config, &erasure, None);
         }
         EraseTarget::OlderThan(typed) => {
             let limit = older_than(RequestField::OlderThan, typed, open::clock()?);
@@ -259,6 +263,7 @@ fn planned(
             .map(|id| short_name(id))
             .collect(),
         said_about: said_about(store, &reach)?,
+        newer: newer(store, &reach.artifacts)?,
         exchanges,
         titles: Vec::new(),
         titled: Vec::new(),
@@ -311,10 +316,11 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
     // A thread may be called as a fact is.
     let named = record_name(id).filter(|_| find::thread(store, id).is_err());
     if let Some(named) = named.or_else(|| id.contains(':').then(|| id.to_owned())) {
-        if store.imported(&named)?.is_some() {
-            return imported(store, std::iter::once(named.as_str()));
-        }
-        return Ok(artifact(named));
+        let erasure = match store.imported(&named)? {
+            Some(_) => imported(store, std::iter::once(named.as_str()))?,
+            None => artifact(named),
+        };
+        return with_emptied_imports(store, erasure, None);
     }
     match find::exchange(store, id) {
         Ok(exchange) => Ok(texts_of(vec![exchange.exchange_id], redact("").clean)),
@@ -328,8 +334,8 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
     }
 }
 
-/// Imported conversations, each with all that is on record of it: what it took the place of says nearly
-/// the same. The older ones go first.
+/// Imported conversations, each with what it took the place of, which says nearly the same. The older ones
+/// go first; what took its place came with a later import, and stays.
 fn imported<'a>(
     store: &ReadStore,
     ids: impl Iterator<Item = &'a str>,
@@ -347,6 +353,43 @@ fn imported<'a>(
         artifacts,
         reason: redact("").clean,
     })
+}
+
+/// With the imports of which no text is left then, the one that is meant among them: the hash of its file
+/// would let a text that is erased be guessed.
+fn with_emptied_imports(
+    store: &ReadStore,
+    erasure: Erasure,
+    meant: Option<&str>,
+) -> Result<Erasure, OpenHomeError> {
+    let Erasure { mut artifacts, .. } = erasure;
+    let mut imports: BTreeSet<String> = meant.map(str::to_owned).into_iter().collect();
+    for id in &artifacts {
+        imports.extend(store.import_of(id)?);
+    }
+    let going: BTreeSet<String> = artifacts.iter().cloned().collect();
+    for import in imports {
+        let texts = store.texts_of_import(&import)?;
+        let is_emptied = texts.iter().all(|id| going.contains(id));
+        if is_emptied && store.has_artifact(IMPORT, &import)? {
+            artifacts.push(import);
+        }
+    }
+    Ok(Erasure {
+        artifacts,
+        ..erasure
+    })
+}
+
+/// Imported conversations that took the place of some that go, and are not among them.
+fn newer(store: &ReadStore, going: &[String]) -> Result<Vec<String>, StoreError> {
+    let mut newer = BTreeSet::new();
+    for id in going {
+        newer.extend(store.newer_versions(id)?);
+    }
+    let going: BTreeSet<&String> = going.iter().collect();
+    newer.retain(|id| !going.contains(id));
+    Ok(newer.into_iter().collect())
 }
 
 /// What a person does instead with an id of which nothing is erased by itself.

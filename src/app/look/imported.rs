@@ -29,11 +29,13 @@ const TITLE: usize = 60;
 /// `imported from ChatGPT on 2026-11-27, not verified`.
 pub fn origin_words(format: Option<ImportFormat>, at: Option<Seconds>) -> String {
     const DAY: usize = "2026-11-27".len();
-    let from = format.map_or("elsewhere", |format| format.shown());
     let day = at.map(|at| at.to_string());
     let day = day.as_deref().and_then(|at| at.get(..DAY));
     let on = day.map_or_else(String::new, |day| format!(" on {day}"));
-    format!("imported from {from}{on}, not verified")
+    match format {
+        Some(format) => format!("imported from {}{on}, not verified", format.shown()),
+        None => format!("imported{on}; nothing of it is here"),
+    }
 }
 
 /// The word for where it is from, as the database's views have it: `imported:chatgpt`.

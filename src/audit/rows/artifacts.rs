@@ -96,6 +96,7 @@ impl RowCheck<'_> {
         given.councils.take(row.line, &row.kind, &row.id, document);
         given.handoffs.take(row.line, &row.kind, &row.id, document);
         if let Some(given) = given.imported.take(row.line, &row.kind, &row.id, document) {
+            self.counts.imported += 1;
             self.check_imported_messages(row.line, given)?;
         }
         given

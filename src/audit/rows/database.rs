@@ -42,6 +42,8 @@ const TAKEN_AWAY: &str = "none: it was taken away; gently audit rebuild, or in a
 pub(crate) struct DatabaseCounts {
     pub exchanges: u64,
     pub artifacts: u64,
+    /// Artifacts among them that hold an imported conversation.
+    pub imported: u64,
     /// Exchanges and artifacts whose text and salt were erased, with their tombstone on record.
     pub erased: u64,
     /// Exchanges whose compiled prompt is gone with something erased that stood in it.
@@ -58,6 +60,7 @@ impl std::fmt::Display for DatabaseCounts {
         let DatabaseCounts {
             exchanges,
             artifacts,
+            imported,
             erased,
             contexts,
             redacted,
@@ -71,6 +74,13 @@ impl std::fmt::Display for DatabaseCounts {
             f,
             "{exchanges} and {artifacts} checked, {erased} of them erased, "
         )?;
+        if *imported > 0 {
+            write!(
+                f,
+                "{} among them, ",
+                counted(*imported, "imported conversation")
+            )?;
+        }
         if *not_kept > 0 {
             write!(
                 f,
@@ -220,6 +230,7 @@ impl<'c> RowCheck<'c> {
     fn summary(self, search: Option<Vec<String>>) -> DatabaseSummary {
         DatabaseSummary {
             words: self.counts.to_string(),
+            imported: self.counts.imported,
             erased: self.counts.erased,
             not_kept: self.counts.not_kept,
             search,

@@ -40,7 +40,11 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
     let reason = args.reason.as_deref().unwrap_or("asked for");
     let erased = erase(&opened, &planned, reason).await?;
     let names = names(&opened, &planned, &erased)?;
-    report(&erased, &names, json)
+    let view = ErasureView {
+        newer: planned.newer.clone(),
+        ..ErasureView::of(&erased)
+    };
+    report(&erased, view, &names, json)
 }
 
 /// The three forms.
@@ -53,13 +57,14 @@ fn no_target() -> String {
     )
 }
 
-fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
+fn report(
+    erased: &ErasureResult,
+    view: ErasureView,
+    names: &ErasedNames,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
     let code = say_what_is_left(erased);
-    Ok(code.max(view_or_words(
-        json,
-        || ErasureView::of(erased),
-        || show_erased(erased, names),
-    )))
+    Ok(code.max(view_or_words(json, || view, || show_erased(erased, names))))
 }
 
 /// What of erased words may still be found in the home, and until when; the exit code of that.

@@ -17,7 +17,7 @@ use crate::app::keep::import::{
     imports, look_through, shown,
 };
 use crate::app::words::and_more;
-use crate::record::ledger::imported::ImportFormat;
+use crate::record::ledger::imported::{IMPORT, ImportFormat};
 use crate::record::ledger::short_name::short_name;
 use crate::view::keep::erasure::{ErasureReachView, ErasureView};
 use crate::view::keep::import::{ImportListView, ImportSummaryView, ImportView, ShownImportView};
@@ -35,6 +35,8 @@ const WORDS: ConfirmWords = ConfirmWords {
     does: "erase them",
     done: "erased",
 };
+/// The reason of times that are left out, which leaves their messages there.
+const TIME: &str = "time";
 /// So many refused pieces are named; `--json` has all of them.
 const NAMED: usize = 20;
 /// Between two looks at how far it is.
@@ -207,6 +209,13 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
         let (place, detail) = (quiet(&refused.place), quiet(&refused.detail));
         say(&format!("refused: {place}{name}: {detail}"));
     }
+    if outcome.forgotten > 0 {
+        let those = counted(outcome.forgotten, "imported conversation");
+        say(&format!(
+            "keys/import.key was lost: {those} whose ids stand on record as hashes can't be known again, so the same \
+             conversation is recorded a second time; gently erase imported-N takes the older one away"
+        ));
+    }
     if let Some(more) = and_more(outcome.refusals.len().saturating_sub(NAMED)) {
         say(&format!("{more} refused: --json names all of them"));
     }
@@ -262,7 +271,11 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
         true => "would be recorded",
         false => "recorded",
     };
-    let with = format!(", with {}", counted(counts.messages, "message"));
+    let of_others = counts.corrections + counts.promotions + counts.audits;
+    let with = match counts.recorded > of_others || of_others == 0 {
+        true => format!(", with {}", counted(counts.messages, "message")),
+        false => String::new(),
+    };
     let in_place = match counts.replaced {
         0 => String::new(),
         n => format!("; {n} of them in the place of an earlier import"),
@@ -289,9 +302,15 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     );
     line(counts.all_refused(), "refused", reasons(&counts.refused));
     line(counts.all_skipped(), "skipped", reasons(&counts.skipped));
-    if !counts.left_out.is_empty() {
-        let all = counts.left_out.values().sum();
-        line(all, "messages left out", reasons(&counts.left_out));
+    let mut left_out = counts.left_out.clone();
+    let times = left_out.remove(TIME).unwrap_or_default();
+    if !left_out.is_empty() {
+        let all = left_out.values().sum();
+        line(all, "messages left out", reasons(&left_out));
+    }
+    if times > 0 {
+        let why = " (before 1970, after 2100, or no time at all)";
+        line(times, "times left out", why.to_owned());
     }
     if counts.removed > 0 {
         line(
@@ -300,7 +319,7 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
             String::new(),
         );
     }
-    if counts.recorded > 0 {
+    if counts.recorded > 0 && !dry_run {
         let program = program();
         text.push_str(&format!(
             "imported texts are on record as received now, and prove nothing of when they were said; \
@@ -334,6 +353,9 @@ fn summary_line(import: &ImportSummary) -> String {
     );
     let here = counted(import.conversations, "conversation");
     let said = match &import.content {
+        None if import.at.is_some() => {
+            "erased: what became of its file is not here any more".to_owned()
+        }
         None => "ended in the middle: the same file, imported again, goes on".to_owned(),
         Some(content) => {
             let format = content["format"].as_str().unwrap_or_default();
@@ -400,10 +422,23 @@ async fn erase_all(
     }
     let erased = erase::erase(&opened, &planned, reason.unwrap_or("asked for")).await?;
     let left = say_what_is_left(&erased);
-    let text = || match erased.artifacts.len() {
-        0 => "nothing to erase: no text of it is here\n".to_owned(),
-        n => format!("erased {}\n", counted(n, "imported conversation")),
+    let is_import = |id: &&String| id.split(':').next() == Some(IMPORT);
+    let imports: Vec<&String> = erased.artifacts.iter().filter(is_import).collect();
+    let conversations = erased.artifacts.len() - imports.len();
+    let mut gone: Vec<String> = imports.iter().map(|id| short_name(id)).collect();
+    if conversations > 0 {
+        gone.insert(0, counted(conversations, "imported conversation"));
+    }
+    let text = || match gone.is_empty() {
+        true => "nothing to erase: no text of it is here\n".to_owned(),
+        false => format!("erased {}\n", gone.join(", ")),
     };
-    say("an older backup still holds what it held; so does the file");
-    Ok(left.max(present(json, || ErasureView::of(&erased), text)))
+    if !gone.is_empty() {
+        say("an older backup still holds what it held; so does the file");
+    }
+    let view = || ErasureView {
+        newer: planned.newer.clone(),
+        ..ErasureView::of(&erased)
+    };
+    Ok(left.max(present(json, view, text)))
 }

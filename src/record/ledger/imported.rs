@@ -30,6 +30,9 @@ pub const IMPORTED_AUDIT: &str = "imported_audit";
 /// The kind of the artifact that holds a promotion of another program's specialist.
 pub const IMPORTED_PROMOTION: &str = "imported_promotion";
 
+/// How an id begins that stands on record as a hash under the home's own key.
+pub const HIDDEN_ID: &str = "hidden:";
+
 /// Whose file a conversation came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImportFormat {

@@ -5,6 +5,8 @@ use uuid::Uuid;
 
 use crate::app::keep::erase::{ErasurePlan, NamedExchange};
 use crate::app::words::counted;
+use crate::record::ledger::imported::IMPORT;
+use crate::record::ledger::short_name::short_name;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::ErasureResult;
 
@@ -31,6 +33,9 @@ pub struct ErasureView {
     pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
     pub letters_stay: bool,
+    /// Imported conversations that took the place of an erased one, and stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub newer: Vec<String>,
 }
 
 impl ErasureView {
@@ -44,8 +49,22 @@ impl ErasureView {
             scrubbed: result.scrubbed,
             unscrubbed: result.unscrubbed.clone(),
             letters_stay: result.letters_stay,
+            newer: Vec::new(),
         }
     }
+}
+
+/// What took the place of an imported conversation that goes, and stays.
+pub fn newer_stay(plan: &ErasurePlan) -> Option<String> {
+    let first = short_name(plan.newer.first()?);
+    let all = named(plan.newer.iter().map(|id| short_name(id)));
+    let (says, it) = match plan.newer.len() {
+        1 => ("it says nearly the same, and stays", "erases it"),
+        _ => ("they say nearly the same, and stay", "erases the first"),
+    };
+    Some(format!(
+        "imported later in the place of what goes: {all}; {says}. gently erase {first} {it}, too"
+    ))
 }
 
 /// What an erasure would reach.
@@ -69,6 +88,9 @@ pub struct ErasureReachView {
     pub handed_on: Vec<String>,
     /// Corrections and ratings that were said about them, and stay.
     pub said_about: Vec<String>,
+    /// Imported conversations that took the place of one that goes, and stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub newer: Vec<String>,
 }
 
 /// An exchange without a word of it.
@@ -112,6 +134,7 @@ impl ErasureReachView {
             sent_to: plan.sent_to.clone(),
             handed_on: plan.handed_on.clone(),
             said_about: plan.said_about.clone(),
+            newer: plan.newer.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
     }
@@ -163,12 +186,20 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         let all = named(plan.said_about.iter().cloned());
         format!("said about it, and not erased with it: {all}; to erase one: gently erase {first}")
     });
+    let is_import = |id: &&String| id.split(':').next() == Some(IMPORT);
+    let imports: Vec<String> = plan.artifacts.iter().filter(is_import).cloned().collect();
+    let emptied = (!imports.is_empty()).then(|| {
+        let imports = named(imports.iter().map(|id| short_name(id)));
+        format!("with it goes what became of the file, and its SHA-256: {imports}")
+    });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
     let stays = "times, numbers and commitments stay; there is no way back to the texts";
     [
         destroyed,
         asked_for,
+        emptied,
+        newer_stay(plan),
         titles,
         words_also_in(&quoting),
         only_referring(referring),

@@ -41,7 +41,7 @@ pub struct ImportView {
     pub end: &'static str,
     /// What stopped it.
     pub error: Option<String>,
-    /// What the file has, as far as it was read.
+    /// What the file has, as far as it was gone through: of it each is recorded, unchanged, refused or skipped.
     pub read: u64,
     /// Put on record.
     pub recorded: u64,
@@ -61,10 +61,12 @@ pub struct ImportView {
     pub audits: u64,
     /// Messages of what is recorded.
     pub messages: u64,
-    /// Messages of what is recorded that are left out, by reasons.
+    /// Messages of what is recorded that are left out, by reasons; `time` counts times.
     pub left_out: BTreeMap<String, u64>,
     /// Secrets that were removed.
     pub removed: u64,
+    /// How many conversations on record can't be known again, as the key of their ids was lost.
+    pub forgotten: u64,
     /// Each thing that is refused.
     pub refusals: Vec<RefusedPieceView>,
 }
@@ -100,6 +102,7 @@ impl ImportView {
             messages: counts.messages,
             left_out: counts.left_out.clone(),
             removed: counts.removed,
+            forgotten: outcome.forgotten,
             refusals: refusals.collect(),
         }
     }
@@ -112,8 +115,10 @@ pub struct ImportSummaryView {
     pub import: String,
     /// When it was put on record; null of one that was ended before.
     pub at: Option<String>,
-    /// What its artifact says; null of one that was ended before it was on record.
+    /// What its artifact says; null of one that was ended before it was on record, or is erased.
     pub content: Option<Value>,
+    /// Whether what its artifact said is gone: no text of it was left.
+    pub erased: bool,
     /// How many of its conversations are on record with their texts.
     pub conversations: u64,
 }
@@ -125,6 +130,7 @@ impl ImportSummaryView {
             import: import.id.clone(),
             at: import.at.map(|at| at.to_string()),
             content: import.content.clone(),
+            erased: import.at.is_some() && import.content.is_none(),
             conversations: import.conversations,
         }
     }

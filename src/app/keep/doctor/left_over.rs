@@ -1,19 +1,25 @@
 //! What a killed process or an older backup leaves, and nobody has seen to yet; where there is nothing of
 //! it, there is no check.
 
+use std::path::Path;
+
+use crate::keys::IMPORT_KEY;
 use crate::record::canon;
 use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::imported::IMPORTED_CONVERSATION;
 use crate::recorder::{self, ADOPT, LOST_WITH_DATABASE, Paths, RecorderError};
 use crate::store::{ReadStore, Store, StoreError};
 
 use super::DoctorCheck;
 use crate::app::words::counted;
 
+/// What the check of the key of imports is called.
+const IMPORT_KEY_CHECK: &str = "import key";
 /// So many questions are named.
 const MOST: usize = 5;
 
-/// Both.
+/// All of them.
 pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     let failed = |name: &'static str| {
         move |e: RecorderError| {
@@ -27,7 +33,38 @@ pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     let waited = unanswered(store, paths).unwrap_or_else(failed("questions"));
     let erased = came_back(store).map_err(RecorderError::from);
     let erased = erased.unwrap_or_else(failed("erasings"));
-    waited.into_iter().chain(erased).collect()
+    let hidden = key_of_imports(store, &paths.root).map_err(RecorderError::from);
+    let hidden = hidden.unwrap_or_else(failed(IMPORT_KEY_CHECK));
+    let lost = lost_imports(store).map_err(RecorderError::from);
+    let lost = lost.unwrap_or_else(failed("imported texts"));
+    let all = waited.into_iter().chain(erased).chain(hidden);
+    all.chain(lost).collect()
+}
+
+/// The key under which ids of imported conversations stand on record as hashes, where it is gone.
+fn key_of_imports(store: &ReadStore, root: &Path) -> Result<Option<DoctorCheck>, StoreError> {
+    let hidden = store.count_hidden_imports()?;
+    if hidden == 0 || root.join("keys").join(IMPORT_KEY).exists() {
+        return Ok(None);
+    }
+    let found = format!(
+        "keys/import.key is missing: {} whose ids stand on record as hashes can't be known again, and the next \
+         import records the same a second time",
+        counted(hidden, "imported conversation")
+    );
+    let mend = "put keys/import.key back from a backup before you import again";
+    Ok(Some(DoctorCheck::warn(IMPORT_KEY_CHECK, found, mend)))
+}
+
+/// Imported conversations whose text is gone, and no erasing is on record: nothing else holds it.
+fn lost_imports(store: &ReadStore) -> Result<Option<DoctorCheck>, StoreError> {
+    let lost = store.not_kept(IMPORTED_CONVERSATION)?;
+    let found = format!(
+        "{} without a text, and no record says that it was erased",
+        counted(lost, "imported conversation")
+    );
+    let mend = "gently audit verify names them; restore a backup, or import the same file again";
+    Ok((lost > 0).then(|| DoctorCheck::fail("imported texts", found, mend)))
 }
 
 /// Questions without an answer for which no process waits.

@@ -1,7 +1,7 @@
 //! What an AUA state store has beside conversations: promotions, which bind nothing here, and its audit
 //! log, as it was received.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Number, Value};
 
@@ -34,12 +34,28 @@ pub struct BesideArtifact {
     /// SHA-256 of what it says.
     digest: Option<Hash32>,
     /// What it is known by in its source.
-    name: String,
+    pub name: String,
 }
 
-/// What is on record of them already: the newest digest of each name.
+/// What is on record of them already.
 #[derive(Default)]
-pub struct BesideOnRecord(HashMap<(&'static str, String), Option<Hash32>>);
+pub struct BesideOnRecord {
+    /// The newest digest of each name.
+    digests: HashMap<(&'static str, String), Option<Hash32>>,
+    /// Names that stand in this file.
+    seen: HashSet<(&'static str, String)>,
+}
+
+/// What is to be done with one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BesideState {
+    /// It is to be recorded.
+    New,
+    /// It is on record as it is.
+    Unchanged,
+    /// One before it in the file has its name, and says something else.
+    Repeats,
+}
 
 impl BesideOnRecord {
     /// Of a store.
@@ -61,14 +77,26 @@ impl BesideOnRecord {
                 known.insert((kind, name), digest);
             }
         }
-        Ok(BesideOnRecord(known))
+        Ok(BesideOnRecord {
+            digests: known,
+            seen: HashSet::new(),
+        })
     }
 
-    /// Whether it is on record as it is; from now on it is.
-    pub fn holds(&mut self, one: &BesideArtifact) -> bool {
+    /// What is to be done with the next one of a file; from now on it is known.
+    pub fn known(&mut self, one: &BesideArtifact) -> BesideState {
         let key = (one.kind, one.name.clone());
-        let known = self.0.insert(key, one.digest);
-        known.is_some_and(|known| known.is_some() && known == one.digest)
+        let known = self.digests.get(&key).copied().flatten();
+        let is_same = known.is_some() && known == one.digest;
+        let is_first = self.seen.insert(key.clone());
+        match (is_same, is_first) {
+            (true, _) => BesideState::Unchanged,
+            (false, false) => BesideState::Repeats,
+            (false, true) => {
+                self.digests.insert(key, one.digest);
+                BesideState::New
+            }
+        }
     }
 }
 

@@ -1,10 +1,13 @@
 //! One conversation of a source, without its secrets, as the record takes it.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
 use crate::import::{SourceConversation, SourceMessage};
 use crate::keys::ImportKey;
 use crate::record::hash::Hash32;
-use crate::record::ledger::imported::{ImportFormat, MAX_MESSAGES, digest_of};
+use crate::record::ledger::imported::{HIDDEN_ID, ImportFormat, MAX_MESSAGES, digest_of};
 use crate::record::time::Seconds;
 use crate::recorder::{ArtifactField, SourceTag};
 
@@ -34,19 +37,87 @@ pub fn time_of(at: Option<i64>) -> Option<Seconds> {
     Seconds::new(u64::try_from(at?).ok()?).ok()
 }
 
+/// A text whose parts meet so that most is taken out of it: where a secret is split over some of them, the
+/// breaks between them go. Where there are very many parts no break stays.
+fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
+    /// So much before a seam is looked at.
+    const BEFORE_SEAM: usize = 4 << 10;
+    /// So many seams are looked at, one by one.
+    const MOST_SEAMS: usize = 200;
+    let [first, ..] = seams else {
+        return Cow::Borrowed(text);
+    };
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+    let mut whole = part(0..first.start).to_owned();
+    for (n, seam) in seams.iter().enumerate() {
+        let break_here = part(seam.clone());
+        let is_kept = seams.len() <= MOST_SEAMS && {
+            let from = whole.floor_char_boundary(whole.len().saturating_sub(BEFORE_SEAM));
+            let left = whole.get(from..).unwrap_or_default();
+            let behind = ways_behind(text, &seams[n..]);
+            let most = |between: &str| {
+                let all = behind.iter();
+                let all = all.map(|right| taken(&format!("{left}{between}{right}")));
+                all.max().unwrap_or_default()
+            };
+            most(break_here) >= most("")
+        };
+        if is_kept {
+            whole.push_str(break_here);
+        }
+        let end = seams.get(n + 1).map_or(text.len(), |next| next.start);
+        whole.push_str(part(seam.end..end));
+    }
+    Cow::Owned(whole)
+}
+
+/// What may stand behind the first of some seams: one part, two that meet without a break, three, and so
+/// on, each with the beginning of the part behind it.
+fn ways_behind(text: &str, seams: &[Range<usize>]) -> Vec<String> {
+    /// So much behind a seam is looked at.
+    const BEHIND_SEAM: usize = 4 << 10;
+    /// A secret is looked for in so many parts at most.
+    const MOST_PARTS: usize = 24;
+    let (mut met, mut ways) = (String::new(), Vec::new());
+    for (n, seam) in seams.iter().enumerate().take(MOST_PARTS) {
+        let room = BEHIND_SEAM.saturating_sub(met.len());
+        if room == 0 {
+            break;
+        }
+        let next = seams.get(n + 1);
+        let end = next.map_or(text.len(), |next| next.start);
+        let end = text.floor_char_boundary(end.min(seam.end + room));
+        met.push_str(text.get(seam.end..end).unwrap_or_default());
+        let rest = next.filter(|next| next.start == end).map(|next| {
+            let end = text.floor_char_boundary(text.len().min(next.end + room));
+            text.get(next.start..end).unwrap_or_default()
+        });
+        ways.push(format!("{met}{}", rest.unwrap_or_default()));
+    }
+    ways
+}
+
+/// How many bytes of a text are secrets.
+fn taken(text: &str) -> usize {
+    let found = redact(text).found.into_iter();
+    found.map(|one| one.end - one.start).sum()
+}
+
 /// The id of a conversation or a message as it stands on record. One that looks like a secret, or is no
 /// plain word, stands there as a hash under the home's own key: the same id is the same there, and
 /// nobody else can guess it.
 pub fn id_on_record(key: &ImportKey, id: &str) -> String {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:#/".contains(&byte);
     let is_plain = id.len() <= LONGEST_ID && !id.is_empty() && id.bytes().all(is_letter);
+    // One that begins like a hash is hashed, so that none is taken for another's.
+    let is_plain = is_plain && !id.starts_with(HIDDEN_ID);
     let is_known = id.len() <= SHORT_ID || id.parse::<Uuid>().is_ok();
     match is_plain && (is_known || redact(id).found.is_empty()) {
         true => id.to_owned(),
         false => {
             let tag = key.tag([id.as_bytes()].into_iter());
             let digits = Hash32::from_bytes(tag).to_string();
-            format!("hidden:{}", digits.get(..HIDDEN).unwrap_or(&digits))
+            format!("{HIDDEN_ID}{}", digits.get(..HIDDEN).unwrap_or(&digits))
         }
     }
 }
@@ -103,7 +174,7 @@ pub fn cleaned(
     let count = source.messages.len();
     if count > MAX_MESSAGES {
         let why = format!("it has {count} messages, at most {MAX_MESSAGES} are taken");
-        return Err(("too_many_messages", why));
+        return Err(("too_large", why));
     }
     let mut cleaner = ConversationCleaner {
         key,
@@ -185,7 +256,48 @@ impl ConversationCleaner<'_> {
             ("model", self.optional(message.model.as_deref())),
             ("parent", self.id(message.parent.as_deref())),
             ("role", ArtifactField::Word(message.role.name().to_owned())),
-            ("text", ArtifactField::Text(self.text(&message.text))),
+            (
+                "text",
+                ArtifactField::Text(self.text(&joined(&message.text, &message.seams))),
+            ),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts with a break between each two, as they are put together.
+    fn of(parts: &[&str]) -> String {
+        let (mut text, mut seams) = (String::new(), Vec::new());
+        for part in parts {
+            if !text.is_empty() {
+                seams.push(text.len()..text.len() + 1);
+                text.push('\n');
+            }
+            text.push_str(part);
+        }
+        joined(&text, &seams).into_owned()
+    }
+
+    #[test]
+    fn parts_meet_where_a_secret_is_split_over_them() {
+        let key = ["AKIAIO", "SFODNN7", "ZQRSTUV"];
+        assert_eq!(taken(&key.concat()), 20);
+        assert_eq!(of(&["one", "two"]), "one\ntwo");
+        assert_eq!(
+            of(&["see", key[0], key[1], key[2], "end"]),
+            "see\nAKIAIOSFODNN7ZQRSTUV\nend"
+        );
+        let each: Vec<String> = key.concat().chars().map(String::from).collect();
+        let each: Vec<&str> = each.iter().map(String::as_str).collect();
+        assert_eq!(of(&each), key.concat());
+        assert_eq!(
+            of(&["password:", "hunter2hunter2x"]),
+            "password:\nhunter2hunter2x"
+        );
+        let long = "ü".repeat(9_000);
+        assert_eq!(of(&[&long, &long, "end"]), format!("{long}\n{long}\nend"));
     }
 }

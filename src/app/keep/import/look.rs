@@ -18,7 +18,8 @@ pub struct ImportSummary {
     pub id: String,
     /// When it was put on record; none of one that was ended before.
     pub at: Option<Seconds>,
-    /// What its artifact says; none of one that was ended before it was on record.
+    /// What its artifact says; none of one that was ended before it was on record, and of one that has a
+    /// time, but is erased.
     pub content: Option<Value>,
     /// How many conversations of it are on record with their texts.
     pub conversations: u64,

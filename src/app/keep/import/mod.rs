@@ -13,10 +13,10 @@ mod beside;
 mod conversation;
 mod look;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{Receiver, channel};
@@ -38,7 +38,7 @@ use crate::import::{
     ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
     SourcePiece, read, read_flat_aua,
 };
-use crate::keys::ImportKey;
+use crate::keys::{IMPORT_KEY, ImportKey};
 use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{DecayClass, IMPORT as FROM_A_FILE};
 use crate::record::ledger::imported::{
@@ -52,7 +52,7 @@ use crate::recorder::{
     SourceTag, always,
 };
 use crate::store::ReadStore;
-use beside::{BesideArtifact, BesideOnRecord};
+use beside::{BesideArtifact, BesideOnRecord, BesideState};
 use conversation::{CleanConversation, cleaned, id_on_record, tag_of, time_of};
 
 /// So much text is recorded in one transaction, in bytes.
@@ -156,6 +156,8 @@ pub struct ImportOutcome {
     pub fault: Option<OpenHomeError>,
     /// That the import could not be put on record, as well.
     pub unrecorded: Option<OpenHomeError>,
+    /// How many conversations on record can't be known again: their ids are hashes under a key that is lost.
+    pub forgotten: u64,
 }
 
 /// Looks through a file and says what an import of it would do; changes nothing.
@@ -167,8 +169,12 @@ pub async fn look_through(
 ) -> Result<ImportOutcome, OpenHomeError> {
     let (store, config) = (open::store(home)?, open::config(home)?);
     put_in_force(&config)?;
-    let key = ImportKey::peek(&home.root().join("keys"))?;
-    let run = ImportRun::begin((&store, &config), (key, None), request)?;
+    refuse_without_texts(open::keeps_text(&config))?;
+    let keys = home.root().join("keys");
+    let forgotten = forgotten(&keys, &store)?;
+    let key = ImportKey::peek(&keys)?;
+    let mut run = ImportRun::begin((&store, &config), (key, None), request)?;
+    run.forgotten = forgotten;
     run.go_through(request, cancelled, tell).await
 }
 
@@ -180,14 +186,10 @@ pub async fn import(
     tell: &dyn Fn(&ImportCounts),
 ) -> Result<ImportOutcome, OpenHomeError> {
     let by = opened.authorize().await?;
-    if !opened.keeps_text() {
-        return Err(OpenHomeError::Refused(
-            "this home keeps no texts (store.content is \"none\"), and an imported conversation is nothing but its \
-             text: nothing was imported. To keep texts from now on: gently config set store.content sanitized"
-                .to_owned(),
-        ));
-    }
-    let key = ImportKey::take(&opened.home.root().join("keys"))?;
+    refuse_without_texts(opened.keeps_text())?;
+    let keys = opened.home.root().join("keys");
+    let forgotten = forgotten(&keys, &opened.store)?;
+    let key = ImportKey::take(&keys)?;
     let key = key.ok_or_else(|| {
         let why = "another import into this home is running: wait until it is over, and give the same command again";
         OpenHomeError::Refused(why.to_owned())
@@ -198,8 +200,28 @@ pub async fn import(
         import: next_import(&opened.store)?,
     };
     let place = (&*opened.store, &opened.config);
-    let run = ImportRun::begin(place, (key, Some(writer)), request)?;
+    let mut run = ImportRun::begin(place, (key, Some(writer)), request)?;
+    run.forgotten = forgotten;
     run.go_through(request, cancelled, tell).await
+}
+
+fn refuse_without_texts(keeps_text: bool) -> Result<(), OpenHomeError> {
+    match keeps_text {
+        true => Ok(()),
+        false => Err(OpenHomeError::Refused(
+            "this home keeps no texts (store.content is \"none\"), and an imported conversation is nothing but its \
+             text: nothing was imported. To keep texts from now on: gently config set store.content sanitized"
+                .to_owned(),
+        )),
+    }
+}
+
+/// How many conversations on record can't be known again, as the key of their ids is not there any more.
+fn forgotten(keys: &Path, store: &ReadStore) -> Result<u64, OpenHomeError> {
+    match keys.join(IMPORT_KEY).exists() {
+        true => Ok(0),
+        false => Ok(store.count_hidden_imports()?),
+    }
 }
 
 /// The id of the next import: behind those on record, and behind those that were ended before they could
@@ -231,8 +253,8 @@ struct ImportRun<'a> {
     writer: Option<ImportWriter<'a>>,
     since: Option<Seconds>,
     only: Option<String>,
-    /// Ids of the source that were there already.
-    seen: HashSet<String>,
+    /// See [`ImportOutcome::forgotten`].
+    forgotten: u64,
     corrections: CorrectionProposals<'a>,
     beside: BesideOnRecord,
     waiting: ImportBatch,
@@ -260,7 +282,7 @@ impl<'a> ImportRun<'a> {
             writer,
             since: since.transpose().map_err(OpenHomeError::Wanting)?,
             only: request.only.as_deref().map(str::to_lowercase),
-            seen: HashSet::new(),
+            forgotten: 0,
             corrections: CorrectionProposals::begin(store)?,
             beside: BesideOnRecord::of(store)?,
             waiting: ImportBatch {
@@ -326,11 +348,15 @@ impl<'a> ImportRun<'a> {
     }
 
     async fn conclude(
-        self,
+        mut self,
         files: Vec<(String, SourceFile)>,
         end: ImportEnd,
         fault: Option<OpenHomeError>,
     ) -> Result<ImportOutcome, OpenHomeError> {
+        // What waited when something stopped it is not dealt with, and is read again by the next import.
+        let counts = &mut self.counts;
+        counts.read =
+            counts.recorded + counts.unchanged + counts.all_refused() + counts.all_skipped();
         let mut outcome = ImportOutcome {
             id: None,
             format: self.format,
@@ -340,6 +366,7 @@ impl<'a> ImportRun<'a> {
             end,
             fault,
             unrecorded: None,
+            forgotten: self.forgotten,
         };
         if let Some(writer) = &self.writer {
             match writer.record_import(&outcome).await {
@@ -414,9 +441,22 @@ impl<'a> ImportRun<'a> {
 
     /// Records what is no conversation, unless it is on record as it is.
     async fn beside(&mut self, made: BesideArtifact) -> Result<(), OpenHomeError> {
-        if self.beside.holds(&made) {
-            self.counts.unchanged += 1;
-            return Ok(());
+        match self.beside.known(&made) {
+            BesideState::New => {}
+            BesideState::Unchanged => {
+                self.counts.unchanged += 1;
+                return Ok(());
+            }
+            BesideState::Repeats => {
+                self.refuse(RefusedPiece {
+                    place: "a promotion".to_owned(),
+                    name: Some(made.name),
+                    reason: "repeats",
+                    detail: "one before it in this file has its id, and says something else"
+                        .to_owned(),
+                });
+                return Ok(());
+            }
         }
         let is_promotion = made.kind == IMPORTED_PROMOTION;
         if let Some(writer) = &self.writer {
@@ -474,11 +514,6 @@ impl<'a> ImportRun<'a> {
             reason,
             detail,
         };
-        if !self.seen.insert(source.source_id.clone()) {
-            let detail = "another conversation before it in this file has the same id".to_owned();
-            self.refuse(refused(("repeated", detail)));
-            return Ok(());
-        }
         if let Some(reason) = self.unwanted(source) {
             self.skip(reason);
             return Ok(());
@@ -491,6 +526,14 @@ impl<'a> ImportRun<'a> {
         };
         if known.as_ref().is_some_and(is_as_it_was) {
             self.counts.unchanged += 1;
+            return Ok(());
+        }
+        let (before, now) = (
+            known.as_ref().and_then(|known| known.updated_at),
+            time_of(source.updated_at),
+        );
+        if before.zip(now).is_some_and(|(before, now)| now < before) {
+            self.skip("older");
             return Ok(());
         }
         let clean = match cleaned(&self.key, self.format, source) {
@@ -562,7 +605,9 @@ impl<'a> ImportRun<'a> {
 
     /// Records what waits.
     async fn record(&mut self) -> Result<(), OpenHomeError> {
-        let waited = std::mem::take(&mut self.waiting_counts);
+        let mut waited = std::mem::take(&mut self.waiting_counts);
+        let corrections = std::mem::take(&mut waited.corrections);
+        waited.recorded -= corrections;
         let next = ImportBatch {
             import: self.waiting.import.clone(),
             ..ImportBatch::default()
@@ -575,6 +620,7 @@ impl<'a> ImportRun<'a> {
             let recorder = &writer.opened.recorder;
             recorder.imported(batch, open::clock()?).await?;
         }
+        self.counts.add(waited);
         if let Some(writer) = &self.writer
             && self.corrections.waiting() > 0
         {
@@ -582,7 +628,8 @@ impl<'a> ImportRun<'a> {
             self.corrections.record(writer.opened, writer.by).await?;
             self.counts.removed += self.corrections.removed - before;
         }
-        self.counts.add(waited);
+        self.counts.corrections += corrections;
+        self.counts.recorded += corrections;
         Ok(())
     }
 }
@@ -607,7 +654,6 @@ impl ImportCounts {
     fn add(&mut self, more: ImportCounts) {
         self.recorded += more.recorded;
         self.replaced += more.replaced;
-        self.corrections += more.corrections;
         self.messages += more.messages;
         self.removed += more.removed;
         for (reason, count) in more.left_out {

@@ -8,7 +8,7 @@ use crate::app::look::imported::{
     ImportedLine, ImportedPage, ListedImport, list, origin_words, page,
 };
 use crate::home::Home;
-use crate::record::ledger::imported::ImportedConversation;
+use crate::record::ledger::imported::{ImportedConversation, ImportedState};
 use crate::record::ledger::short_name::short_name;
 use crate::record::unseen::spelled;
 use crate::view::look::imported::{ExportedImportView, ImportedListView, ImportedPageView};
@@ -50,7 +50,10 @@ pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, O
 pub fn listed_lines(listed: &ListedImport) -> String {
     let at = listed.row.updated_at.or(listed.row.created_at);
     let at = at.map(minute).unwrap_or_default();
-    let messages = counted(listed.row.messages, "message");
+    let messages = match listed.row.state {
+        ImportedState::Erased => String::new(),
+        _ => counted(listed.row.messages, "message"),
+    };
     let head = format!("{:12}  {at:16}  {messages:>12}", short_name(&listed.row.id));
     let mut beside = vec![origin_words(listed.row.format, listed.at)];
     beside.extend(listed.project.as_deref().map(quiet));
