@@ -67,6 +67,8 @@ pub struct ImportView {
     pub removed: u64,
     /// Each thing that is refused.
     pub refusals: Vec<RefusedPieceView>,
+    /// Where one title was wanted that no conversation has: titles with its words.
+    pub near: Vec<String>,
 }
 
 impl ImportView {
@@ -101,6 +103,7 @@ impl ImportView {
             left_out: counts.left_out.clone(),
             removed: counts.removed,
             refusals: refusals.collect(),
+            near: outcome.near.clone(),
         }
     }
 }
