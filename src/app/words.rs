@@ -41,6 +41,21 @@ pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     }
 }
 
+/// An age in the unit of which there are at least two: `90 s`, `3 minutes`, `3 years`.
+pub fn age_words(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (31_557_600, "year"),
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+    ];
+    let unit = UNITS.into_iter().find(|(unit, _)| seconds / unit >= 2);
+    unit.map_or_else(
+        || format!("{seconds} s"),
+        |(unit, word)| counted(seconds / unit, word),
+    )
+}
+
 /// `and 3 more`, behind the first of a list; none where all of it was named.
 pub fn and_more(more: impl TryInto<u64>) -> Option<String> {
     let more = more.try_into().unwrap_or(u64::MAX);

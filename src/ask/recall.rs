@@ -11,10 +11,11 @@ use crate::govern::reply::warning_words::open_question;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
-use crate::record::ledger::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::imported::{ImportedRole, reply_to};
+use crate::record::ledger::item::{Item, ItemKind, ItemState, content};
 use crate::record::ledger::prompt::IMPORTED;
 use crate::record::time::Seconds;
-use crate::store::{ExchangeRow, OpenDrift, ReadStore, StoreError, TurnRow};
+use crate::store::{ExchangeRow, ImportedMatch, OpenDrift, ReadStore, StoreError, TurnRow};
 
 use super::refer::{CHANGED, ResolvedRefs};
 use super::stored_text::StoredTexts;
@@ -31,7 +32,7 @@ const MOST_PROPOSED: u32 = 8;
 /// So many open drift events are looked at.
 const MOST_DRIFT: u32 = 24;
 
-/// So many characters of an imported message are shown at most.
+/// So many characters of an imported message are shown at most, and as many of the answer to it.
 const PASSAGE: usize = 2000;
 
 /// One declared reference to earlier turns.
@@ -168,11 +169,11 @@ fn passages(
             continue;
         }
         let at = at.or(store.time_of_line(message.line)?);
-        let said: String = message.text.chars().take(PASSAGE).collect();
+        let text = passage(&message, artifact.document.as_deref());
         found.push(Candidate {
             id: message.id,
             class: CandidateClass::Imported,
-            text: format!("{}: {said}", message.role.name()),
+            text,
             subject: None,
             source: Some(format!("{IMPORTED}:{}", message.format.name())),
             observed_at: at.unwrap_or(Seconds::ZERO),
@@ -186,6 +187,24 @@ fn passages(
         });
     }
     Ok(found)
+}
+
+/// A message as a model is shown it: who wrote it, and behind a person's what was answered to it.
+fn passage(message: &ImportedMatch, document: Option<&str>) -> String {
+    let said = |role: ImportedRole, text: &str| {
+        let text: String = text.chars().take(PASSAGE).collect();
+        format!("{}: {text}", role.name())
+    };
+    let asked = said(message.role, &message.text);
+    if message.role != ImportedRole::User {
+        return asked;
+    }
+    let place = usize::try_from(message.i).unwrap_or(usize::MAX);
+    let conversation = content(document).unwrap_or_default();
+    match reply_to(&conversation, place) {
+        Some(reply) => format!("{asked}\n{}", said(ImportedRole::Assistant, reply)),
+        None => asked,
+    }
 }
 
 fn most(cap: u64) -> u32 {

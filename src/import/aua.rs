@@ -97,13 +97,17 @@ pub(super) fn read(
         "content",
         "created_at",
     ];
-    if !store.database.has("messages", &columns)
-        || !store
-            .database
-            .has("conversations", &["conversation_id", "title"])
-    {
+    let titled = ["conversation_id", "title"];
+    let missing = [("conversations", &titled[..]), ("messages", &columns)]
+        .into_iter()
+        .flat_map(|(table, columns)| store.missing(table, columns));
+    let missing: Vec<String> = missing.collect();
+    if !missing.is_empty() {
         return Err(file.error(
-            "it has not the tables conversations and messages of the state store of 1.x",
+            format!(
+                "it has not what the state store of 1.x has: {}",
+                missing.join(", ")
+            ),
             "Name the database of an agent of version 1 (.aua/state/aua.db)",
         ));
     }
@@ -122,6 +126,18 @@ struct AuaStore {
 }
 
 impl AuaStore {
+    /// What of a table is not there: the table, or columns of it.
+    fn missing(&self, table: &str, columns: &[&str]) -> Vec<String> {
+        if self.database.columns(table).is_none() {
+            return vec![format!("the table {table}")];
+        }
+        let gone = columns
+            .iter()
+            .filter(|column| !self.database.has(table, &[**column]));
+        gone.map(|column| format!("the column {column} of the table {table}"))
+            .collect()
+    }
+
     fn conversations(&self, feed: &mut PieceFeed<'_>) -> Result<(), DatabaseFault> {
         let mut groups = RowGroups::default();
         for (table, sql) in [

@@ -31,9 +31,36 @@ const ZIP: &[u8] = b"PK";
 const CONVERSATIONS: &str = "conversations.json";
 /// What names projects.
 const PROJECTS: &str = "projects.json";
+/// What people do about a file that no service exported.
+const EXPORTED: &str = "Name the file that the service exported: its ZIP, or conversations.json in it \
+                        (gently import --help names the formats)";
 /// What people do about a file that is not whole.
 const AGAIN: &str = "Download the export again, and import that file: what is on record already is \
                      not recorded twice";
+
+/// Why a list can't be read to its end, and what people do about it.
+struct ListFault {
+    reason: String,
+    remedy: &'static str,
+}
+
+impl ListFault {
+    /// It is not whole.
+    fn torn(reason: String) -> ListFault {
+        ListFault {
+            reason,
+            remedy: AGAIN,
+        }
+    }
+
+    /// It is none that a service exported.
+    fn foreign(reason: String) -> ListFault {
+        ListFault {
+            reason,
+            remedy: EXPORTED,
+        }
+    }
+}
 
 /// What takes an element of a list: where it stands, and what it is.
 pub(super) type TakeElement<'a> =
@@ -109,7 +136,7 @@ pub(super) fn read(
         };
         return match elements(reader, name, "conversation", feed, &mut one) {
             Ok(()) => Ok(CONVERSATIONS.to_owned()),
-            Err(reason) => Err(file.error(reason, AGAIN)),
+            Err(fault) => Err(file.error(fault.reason, fault.remedy)),
         };
     }
     let mut archive = OpenedZip::open(file, reader)?;
@@ -125,9 +152,9 @@ pub(super) fn read(
         let mut one = |place: &str, element, feed: &mut PieceFeed<'_>| {
             take(list, place, element, feed);
         };
-        if let Err(reason) = archive.entry(file, entry, &mut left, feed, &mut one) {
-            let reason = format!("{} in it: {reason}", entry.name);
-            first_fault.get_or_insert(file.error(reason, AGAIN));
+        if let Err(fault) = archive.entry(file, entry, &mut left, feed, &mut one) {
+            let reason = format!("{} in it: {}", entry.name, fault.reason);
+            first_fault.get_or_insert(file.error(reason, fault.remedy));
         }
     }
     let layout = match is_numbered {
@@ -144,7 +171,7 @@ fn elements(
     what: &str,
     feed: &mut PieceFeed<'_>,
     take: TakeElement<'_>,
-) -> Result<(), String> {
+) -> Result<(), ListFault> {
     let mut scanner = ElementScanner::new(reader);
     let mut element = Vec::new();
     let mut number = 0_u64;
@@ -161,17 +188,21 @@ fn elements(
                 let before = number - 1;
                 return Err(match fault {
                     ScanFault::Unread(error) => {
-                        format!("{what} {number} of it can't be read: {error}")
+                        let reason = format!("{what} {number} of it can't be read: {error}");
+                        match error.kind() {
+                            io::ErrorKind::FileTooLarge => ListFault::foreign(reason),
+                            _ => ListFault::torn(reason),
+                        }
                     }
-                    ScanFault::NoList => format!(
+                    ScanFault::NoList => ListFault::foreign(format!(
                         "it is no list of JSON ({what}s in [ … ]), which is what an export has"
-                    ),
-                    ScanFault::Cut(at) => {
-                        format!("it ends at byte {at}, in the middle of {what} {number}")
-                    }
-                    ScanFault::Behind(at) => format!(
+                    )),
+                    ScanFault::Cut(at) => ListFault::torn(format!(
+                        "it ends at byte {at}, in the middle of {what} {number}"
+                    )),
+                    ScanFault::Behind(at) => ListFault::torn(format!(
                         "something stands at byte {at}, behind the end of its list of {before} {what}s"
-                    ),
+                    )),
                 });
             }
         };
@@ -296,28 +327,30 @@ impl OpenedZip {
         left: &mut u64,
         feed: &mut PieceFeed<'_>,
         take: TakeElement<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ListFault> {
         let raw = self.0.by_index_raw(entry.index);
-        let raw = raw.map_err(|error| format!("it can't be read: {error}"))?;
+        let raw = raw.map_err(|error| ListFault::torn(format!("it can't be read: {error}")))?;
         if raw.encrypted() {
-            return Err(
-                "it is under a password; unpack it with that, and import what is in it".to_owned(),
-            );
+            return Err(ListFault {
+                reason: "it is under a password".to_owned(),
+                remedy: "Unpack it with that, and import what is in it",
+            });
         }
         // What the ZIP says of itself is held against the file.
         let packed = raw.compressed_size();
         if packed > file.bytes() {
-            return Err(format!(
+            return Err(ListFault::torn(format!(
                 "the ZIP says that it takes {packed} bytes, more than there are"
-            ));
+            )));
         }
         let most = packed.saturating_mul(MAX_RATIO);
         if raw.size() > most || raw.size() > *left {
-            return Err(too_much(raw.size()));
+            return Err(ListFault::foreign(too_much(raw.size())));
         }
         drop(raw);
         let inflated = self.0.by_index(entry.index);
-        let inner = inflated.map_err(|error| format!("it can't be unpacked: {error}"))?;
+        let inner =
+            inflated.map_err(|error| ListFault::torn(format!("it can't be unpacked: {error}")))?;
         let bounded = BoundedReader {
             inner,
             most,
@@ -330,7 +363,10 @@ impl OpenedZip {
         };
         let mut reader = BufReader::with_capacity(1 << 16, bounded);
         if reader.fill_buf().is_ok_and(|block| block.starts_with(ZIP)) {
-            return Err("it is a ZIP in the ZIP, which is not opened".to_owned());
+            return Err(ListFault {
+                reason: "it is a ZIP in the ZIP, which is not opened".to_owned(),
+                remedy: "Unpack it once, and import what is in it",
+            });
         }
         elements(reader, &entry.name, what, feed, take)
     }

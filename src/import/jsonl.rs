@@ -47,6 +47,12 @@ struct LinePlace {
 
 /// Reads a file.
 pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<String, SourceError> {
+    if is_one_list(file)? {
+        return Err(file.error(
+            "it is a list of JSON, and not a message a line",
+            "Where its elements are messages, make lines of them: jq -c '.[]' FILE > messages.jsonl",
+        ));
+    }
     let mut places = Vec::new();
     let more = index(file, feed, &mut places)?;
     // By conversation, then by line.
@@ -79,6 +85,23 @@ pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<Strin
             "Split it, so that all lines of a conversation stand in one file",
         )),
     }
+}
+
+/// Whether all of a file is one list: its first line begins one, and does not end it, or is the only line.
+fn is_one_list(file: &ForeignFile) -> Result<bool, SourceError> {
+    let mut reader = file.reader()?;
+    let (mut first, mut line) = (Vec::new(), Vec::new());
+    let mut next = |line: &mut Vec<u8>| loop {
+        let read = next_line(&mut reader, MAX_PIECE, line);
+        let (kind, _) = read.map_err(|error| file.unread(&error))?;
+        if kind != LimitedLine::Whole || !trimmed(line).is_empty() {
+            return Ok(kind);
+        }
+    };
+    if next(&mut first)? != LimitedLine::Whole || !trimmed(&first).starts_with(b"[") {
+        return Ok(false);
+    }
+    Ok(parse(trimmed(&first)).is_err() || next(&mut line)? == LimitedLine::End)
 }
 
 /// Notes where each line begins, and refuses those that say of no conversation what they are of;
@@ -355,6 +378,21 @@ mod tests {
             read.end.unwrap();
             assert_eq!(refusals(&read.pieces), [(reason, "line 1")], "{line}");
             assert_eq!(conversations(&read.pieces).len(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_no_message_a_line() {
+        let element = "{\"conversation\":\"c\",\"role\":\"user\",\"text\":\"a\"}";
+        for list in [
+            "[]".to_owned(),
+            format!("[{element}]\n"),
+            format!("[\n  {element}\n]\n"),
+        ] {
+            let read = read_bytes(JsonLines, list.as_bytes());
+            assert!(read.pieces.is_empty(), "{list}: {:?}", read.pieces);
+            let why = read.end.unwrap_err().to_string();
+            assert!(why.contains("jq -c"), "{why}");
         }
     }
 

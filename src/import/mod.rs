@@ -13,6 +13,7 @@ mod elements;
 mod export;
 mod fault;
 mod file;
+mod guess;
 mod json;
 mod jsonl;
 mod llm;
@@ -200,6 +201,9 @@ pub fn read(
     take: TakePiece<'_>,
 ) -> Result<SourceFile, SourceError> {
     let file = ForeignFile::open(path)?;
+    if let Some(error) = guess::other_format(&file, format) {
+        return Err(error);
+    }
     let mut feed = PieceFeed::new(take);
     let version = match format {
         ImportFormat::ChatGpt => chatgpt::read(&file, &mut feed),
@@ -209,6 +213,12 @@ pub fn read(
         ImportFormat::JsonLines => jsonl::read(&file, &mut feed),
     }?;
     file.finish(version)
+}
+
+/// Whose file this looks like; none where that can't be told.
+pub fn looks_like(path: &Path) -> Option<ImportFormat> {
+    let file = ForeignFile::open(path).ok()?;
+    guess::formats_of(&file).first().copied()
 }
 
 /// Reads the files of version 0.7 of the adaptive utility agent in the folder of a project:

@@ -25,6 +25,8 @@ row! {
         n: u64 = "n",
         /// Line of its conversation.
         line: u64 = "line",
+        /// Its place in the conversation, from 0.
+        i: u64 = "i",
         /// Id of its conversation.
         id: String = "id",
         /// Whose file that came from.
@@ -70,7 +72,7 @@ pub struct ImportedFilter {
 const OF_LINE: &str = "n >= ?1 << 20 AND n < (?1 + 1) << 20";
 
 pub(super) const MATCH: &str =
-    "m.n, m.line, c.id, c.format, m.role, m.model, json_extract(a.document, '$.content.messages[' || m.i || '].text'),
+    "m.n, m.line, m.i, c.id, c.format, m.role, m.model, json_extract(a.document, '$.content.messages[' || m.i || '].text'),
      json_extract(a.document, '$.content.title')";
 const WITH: &str = "CROSS JOIN imported_message m ON m.n = imported_fts.rowid
      CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
@@ -98,8 +100,20 @@ fn along_imported(
     )
 }
 
-/// Imported conversations that count, before a line (`?1`), newest first; up to `?2`.
-const LISTING: &str = "WHERE state = 'current' AND line < ?1 ORDER BY line DESC LIMIT ?2";
+/// When a conversation was changed last, as its source says; without a time it is older than all.
+const CHANGED: &str = "ifnull(updated_at, ifnull(created_at, -1))";
+
+/// Imported conversations that count, those changed last first; up to `?1`.
+fn listing(is_behind: bool) -> String {
+    // Behind the one of line `?2`, and its time.
+    let behind = match is_behind {
+        true => format!(
+            " AND ({CHANGED}, line) < (SELECT {CHANGED}, line FROM imported_conversation WHERE line = ?2)"
+        ),
+        false => String::new(),
+    };
+    format!("WHERE state = 'current'{behind} ORDER BY {CHANGED} DESC, line DESC LIMIT ?1")
+}
 
 impl ImportedFilter {
     fn values<'a>(&'a self, fits: &IndexMatch) -> Vec<SqlValue<'a>> {
@@ -204,14 +218,23 @@ impl ReadStore {
         self.sole("count imported conversations", sql, values![HIDDEN_ID])
     }
 
-    /// Up to `most` imported conversations that count, before a line, newest first.
-    pub fn imported_before(
+    /// Up to `most` imported conversations that count, behind the one of a line, those first that their
+    /// sources say were changed last.
+    pub fn imported_behind(
         &self,
         line: Option<u64>,
         most: u32,
     ) -> Result<Vec<ImportedConversation>, StoreError> {
-        let line = line.unwrap_or(i64::MAX.unsigned_abs());
-        self.rows(LISTING, values![line, most])
+        let sql = listing(line.is_some());
+        match line {
+            Some(line) => self.rows(&sql, values![most, line]),
+            None => self.rows(&sql, values![most]),
+        }
+    }
+
+    /// The imported conversation of a line, if its text is here.
+    pub fn imported_of_line(&self, line: u64) -> Result<Option<ImportedConversation>, StoreError> {
+        self.row("WHERE line = ?1 AND state <> 'erased'", values![line])
     }
 
     /// How many imported conversations count.
@@ -465,11 +488,17 @@ mod tests {
             along.starts_with("SCAN imported_fts VIRTUAL TABLE INDEX"),
             "{along}"
         );
-        let list = plan(&format!("SELECT * FROM imported_conversation {LISTING}"));
-        assert!(
-            list.contains("idx_imported_conversation_state (state=? AND line<?)"),
-            "{list}"
-        );
+        // All that count are sorted by time: some ten thousands are at hand at once.
+        for is_behind in [false, true] {
+            let list = plan(&format!(
+                "SELECT * FROM imported_conversation {}",
+                listing(is_behind)
+            ));
+            assert!(
+                list.contains("idx_imported_conversation_state (state=?)"),
+                "{list}"
+            );
+        }
         let of_line = plan(&format!(
             "SELECT * FROM imported_message WHERE {OF_LINE} ORDER BY n"
         ));
@@ -477,7 +506,7 @@ mod tests {
             of_line.contains("USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
             "{of_line}"
         );
-        for plan in [along, list, of_line] {
+        for plan in [along, of_line] {
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
     }

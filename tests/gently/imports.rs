@@ -195,6 +195,104 @@ fn a_file_is_on_record_once_and_says_where_it_is_from() {
 }
 
 #[test]
+fn a_file_of_which_nothing_can_be_read_is_no_import() {
+    let person = somebody();
+    let chatgpt = json!([{"id": "a", "title": "T", "mapping": {}}]).to_string();
+    let path = write_file(&person, chatgpt.as_bytes());
+    for format in ["jsonl", "claude", "llm"] {
+        let refused = person.gently(&["import", format, &path]).exits(2);
+        assert!(
+            refused.err.contains("gently import chatgpt FILE"),
+            "{format}: {}",
+            refused.err
+        );
+    }
+    let unsaid = person.gently(&["import", &path]).exits(2);
+    let command = format!("import chatgpt {path}");
+    assert!(unsaid.err.contains(&command), "{}", unsaid.err);
+    for bytes in [&b"hello"[..], b"", b"{}"] {
+        let path = write_file(&person, bytes);
+        let refused = person.gently(&["import", "chatgpt", &path]).exits(2);
+        assert!(
+            refused
+                .err
+                .contains("Name the file that the service exported")
+                && !refused.err.contains("goes on"),
+            "{}",
+            refused.err
+        );
+    }
+    let path = write_file(&person, b"\n");
+    let empty = person.gently(&["import", "jsonl", &path]).exits(1);
+    assert!(
+        empty.err.contains("there is no conversation in the file"),
+        "{}",
+        empty.err
+    );
+    let listed = person.gently(&["import", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["imports"], json!([]));
+}
+
+#[test]
+fn it_is_found_by_how_its_title_begins_and_errors_say_the_next_command() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let shown = person.gently(&["conversation", "show", "of ani"]).exits(0);
+    assert!(shown.out.contains("imported-1"), "{}", shown.out);
+    let cases = [
+        (vec!["conversation", "show", "Sourdough"], "--imported"),
+        (
+            vec!["search", "--conversation", "imported-1", WORD],
+            "conversation show imported-1",
+        ),
+        (
+            vec!["import", "show", "imported-1"],
+            "conversation show imported-1",
+        ),
+    ];
+    for (args, says) in cases {
+        let refused = person.gently(&args).exits(2);
+        assert!(refused.err.contains(says), "{args:?}: {}", refused.err);
+    }
+    let path = file(&person, &two());
+    let none = person
+        .gently(&["import", "jsonl", &path, "--only", "animals"])
+        .exits(0);
+    assert!(
+        none.out.contains("skipped: another title") && none.err.contains("\"Of animals\""),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn those_changed_last_are_listed_first_page_by_page() {
+    let person = somebody();
+    let mut lines = Vec::new();
+    for (name, at) in [("a", 5_000), ("b", 9_000), ("c", 7_000), ("d", 9_000)] {
+        let mut said = line(name, "user", name);
+        said["at"] = json!(at);
+        lines.push(said);
+    }
+    lines.push(line("e", "user", "no time"));
+    import(&person, &lines, &[], 0);
+    let mut ids = Vec::new();
+    let mut before: Option<String> = None;
+    loop {
+        let mut args = vec!["conversation", "list", "--imported", "-n", "2", "--json"];
+        args.extend(before.iter().flat_map(|next| ["--before", next.as_str()]));
+        let page = person.gently(&args).exits(0).json();
+        let listed = page["imported"].as_array().unwrap();
+        ids.extend(listed.iter().map(|one| one["source_id"].clone()));
+        let next = page["next"].as_str().map(str::to_owned);
+        before = next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(json!(ids), json!(["d", "b", "c", "a", "e"]));
+}
+
+#[test]
 fn nobody_goes_on_in_it_and_nothing_counts_it() {
     let person = somebody();
     import(&person, &two(), &[], 0);
@@ -339,7 +437,14 @@ fn what_is_only_looked_through_changes_nothing_and_counts_the_same() {
         (&json!(1), &json!({"only": 1}))
     );
     let since = import(&person, &two(), &["--since", "2024-01-01"], 0);
-    assert_eq!(since["skipped"], json!({"since": 1}), "{since:#}");
+    assert_eq!(
+        since["skipped"],
+        json!({"since": 1, "undated": 1}),
+        "{since:#}"
+    );
+    let near = import(&person, &two(), &["--only", "ANIMALS"], 0);
+    assert_eq!(near["skipped"], json!({"only": 2}));
+    assert_eq!(near["near"], json!(["Of animals"]));
     person
         .gently(&["import", "jsonl", "nowhere.jsonl"])
         .exits(2);
@@ -831,6 +936,7 @@ fn a_model_is_shown_it_only_where_somebody_says_deep() {
     );
     assert!(
         sent(&server).contains("user: Where does the zorilla live?")
+            && sent(&server).contains("assistant: In the savannah.")
             && sent(&server).contains("From conversations that were imported, not verified:"),
         "{}",
         sent(&server)
@@ -899,7 +1005,12 @@ fn the_files_of_an_agent_are_taken_over_once() {
     let args = [
         "config", "migrate", "--from", "0.7", "--to", "0.8", &folder, "--json",
     ];
+    let dry = [&args[..7], &["--dry-run"]].concat();
+    let looked = person.gently(&dry).exits(0).out;
+    assert!(looked.contains("the files of an AUA agent 0.7"), "{looked}");
     let told = person.gently(&args).exits(0).json();
+    let listed = person.gently(&["import", "list"]).exits(0).out;
+    assert!(listed.contains("the files of an AUA agent 0.7"), "{listed}");
     assert_eq!(
         (
             &told["read"],

@@ -13,9 +13,9 @@ use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ConversationFilter, ReadStore, SessionRow, StoreError, ThreadRow};
 
 /// So many conversations without a title are looked through for one whose first question begins so.
-const LOOKED_THROUGH: u32 = 10_000;
+pub const LOOKED_THROUGH: u32 = 10_000;
 /// A beginning of fewer characters is typed by mistake.
-const LEAST: usize = 3;
+pub const LEAST: usize = 3;
 
 /// The conversation that a text means. `last` is the one that was asked in last, of those that are
 /// listed: the open ones, of the project in use.
@@ -214,7 +214,8 @@ fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
         ),
         None => format!(
             "no conversation '{shown}' here: its first digits, its title or how that begins, a question in it, or last; \
-             gently conversation list --all shows them, with --archived those that were put away"
+             gently conversation list --all shows them, with --archived those that were put away, with --imported \
+             those that came from files"
         ),
     })
 }

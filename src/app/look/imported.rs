@@ -3,17 +3,18 @@
 //! None of it was governed or judged when it was said: wherever one is shown, it is said where it is
 //! from.
 
-use std::collections::{HashMap, HashSet};
-
 use serde_json::Value;
 
-use crate::app::find::conversation::conversation;
+use crate::app::find::conversation::{LEAST, LOOKED_THROUGH, conversation};
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::remember::project;
 use crate::app::words::beginning;
 use crate::ask::stored_text::StoredTexts;
 use crate::home::Home;
-use crate::record::ledger::imported::{ImportFormat, ImportedConversation, ImportedState};
+use crate::record::ledger::conversation::LAST;
+use crate::record::ledger::imported::{
+    ImportFormat, ImportedConversation, ImportedState, messages_of, way_shown,
+};
 use crate::record::ledger::item::content;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::page_cursor::PageCursor;
@@ -106,7 +107,7 @@ pub struct ImportedPage {
 
 /// A page of the list of imported conversations.
 pub struct ImportedList {
-    /// Recorded last first.
+    /// Those first that their sources say were changed last.
     pub conversations: Vec<ListedImport>,
     /// Where the next page begins; none when this is the last one.
     pub next: Option<PageCursor>,
@@ -125,13 +126,14 @@ pub fn list(home: &Home, before: Option<&str>, most: u32) -> Result<ImportedList
     let store = open::store(home)?;
     store.reading(|store| {
         if let Some(cursor) = before
-            && !store.is_place(cursor)?
+            && (!store.is_place(cursor)? || store.imported_of_line(cursor.line)?.is_none())
         {
-            let why = "the cursor is of another home: take one that gently conversation list --imported printed";
+            let why = "the cursor is of another home, or of a conversation that was erased: take one that gently \
+                       conversation list --imported printed";
             return Err(OpenHomeError::Refused(why.to_owned()));
         }
         let line = before.map(|cursor| cursor.line);
-        let mut rows = store.imported_before(line, most.saturating_add(1))?;
+        let mut rows = store.imported_behind(line, most.saturating_add(1))?;
         let has_more = rows.len() > usize::try_from(most).unwrap_or(usize::MAX);
         rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         let last = rows.last().filter(|_| has_more).map(|row| row.line);
@@ -158,24 +160,47 @@ pub fn find(home: &Home, typed: &str) -> Result<Option<ImportedConversation>, Op
         return found.map(Some);
     }
     let mut titled = store.imported_titled(typed.trim(), NAMED)?;
-    if titled.is_empty() {
+    if titled.is_empty() && store.count_imported()? == 0 {
         return Ok(None);
     }
     let in_use = project::id_in_use(&store, &config)?;
-    if conversation(&store, typed, in_use.as_deref()).is_ok() {
+    let is_nothing = match conversation(&store, typed, in_use.as_deref()) {
+        Ok(_) => false,
+        Err(OpenHomeError::Find(error)) => error.is_nothing(),
+        Err(OpenHomeError::Refused(_)) => !typed.trim().eq_ignore_ascii_case(LAST),
+        Err(_) => false,
+    };
+    if titled.is_empty() && is_nothing {
+        titled = begun_so(&store, typed.trim())?;
+    } else if !is_nothing {
         return Ok(None);
     }
     match titled.len() {
+        0 => Ok(None),
         1 => Ok(titled.pop()),
         _ => {
             let ids: Vec<String> = titled.iter().map(|row| short_name(&row.id)).collect();
             Err(OpenHomeError::Refused(format!(
-                "'{}' is the title of several imported conversations: say which one, {}",
+                "'{}' is the title of several imported conversations, or how it begins: say which one, {}",
                 spelled_on_a_line(typed),
                 ids.join(", ")
             )))
         }
     }
+}
+
+/// Those of the imported conversations recorded last whose title begins so, in whatever case.
+fn begun_so(store: &ReadStore, typed: &str) -> Result<Vec<ImportedConversation>, StoreError> {
+    if typed.chars().count() < LEAST {
+        return Ok(Vec::new());
+    }
+    let typed = typed.to_lowercase();
+    let titles = store.imported_titles(LOOKED_THROUGH)?.into_iter();
+    let begun = titles.filter(|(_, _, title)| title.to_lowercase().starts_with(&typed));
+    let found = begun
+        .take(NAMED as usize)
+        .map(|(id, ..)| store.imported(&id));
+    found.filter_map(Result::transpose).collect()
 }
 
 /// What stands in an imported conversation of a home.
@@ -212,7 +237,7 @@ fn listed_as(
     said: &Value,
 ) -> Result<ListedImport, StoreError> {
     let text = |key: &str| said[key].as_str().map(str::to_owned);
-    let messages = said["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let messages = messages_of(said);
     let first = messages.iter().find(|message| message["role"] == "user");
     let first = first.or(messages.first());
     let begins = first.and_then(|message| message["text"].as_str());
@@ -238,10 +263,14 @@ fn listed_as(
 
 /// The messages of a document, with those that stand on the way to its current one.
 fn messages(said: &Value) -> Vec<ImportedLine> {
-    let all = said["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let text = |message: &Value, key: &str| message[key].as_str().map(str::to_owned);
-    let mut lines: Vec<ImportedLine> = (1..)
-        .zip(all)
+    let way = way_shown(said);
+    let is_on_way = |message: &Value| {
+        let id = message["id"].as_str().unwrap_or_default();
+        way.as_ref().is_none_or(|way| way.contains(id))
+    };
+    (1..)
+        .zip(messages_of(said))
         .map(|(number, message)| ImportedLine {
             number,
             id: text(message, "id").unwrap_or_default(),
@@ -250,34 +279,9 @@ fn messages(said: &Value) -> Vec<ImportedLine> {
             model: text(message, "model"),
             at: message["at"].as_u64().and_then(|at| Seconds::new(at).ok()),
             text: text(message, "text").unwrap_or_default(),
-            is_on_way: false,
+            is_on_way: is_on_way(message),
         })
-        .collect();
-    let way = way(&lines, said["current"].as_str());
-    for line in &mut lines {
-        line.is_on_way = way.as_ref().is_none_or(|way| way.contains(&line.id));
-    }
-    lines
-}
-
-/// The ids on the way from the beginning to the current message, the last one where none is named; none
-/// where no message says what it replies to, as all of them follow one another then.
-fn way(lines: &[ImportedLine], current: Option<&str>) -> Option<HashSet<String>> {
-    lines.iter().find(|line| line.parent.is_some())?;
-    let parents: HashMap<&str, Option<&str>> = lines
-        .iter()
-        .map(|line| (line.id.as_str(), line.parent.as_deref()))
-        .collect();
-    let last = lines.last().map(|line| line.id.as_str());
-    let mut next = current.filter(|id| parents.contains_key(id)).or(last);
-    let mut way = HashSet::new();
-    while let Some(id) = next {
-        if !way.insert(id.to_owned()) {
-            break;
-        }
-        next = parents.get(id).copied().flatten();
-    }
-    Some(way)
+        .collect()
 }
 
 impl ImportedPage {

@@ -1,13 +1,16 @@
 //! What somebody meant who typed a word that is no command.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::slice;
 
 use clap::Command;
 
 use crate::app::find::IdKind;
+use crate::app::keep::import::looks_like;
 use crate::app::words::nearest;
 use crate::govern::sanitize::redact;
+use crate::record::ledger::imported::ImportFormat;
 
 use super::{
     COLUMNS, EXCERPT, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics,
@@ -178,6 +181,9 @@ impl<'a> StrayWord<'a> {
                 asked(&words, can_quote)
             );
         }
+        if let Some(told) = self.file_to_import(can_quote) {
+            return told;
+        }
         let there_is_none = format!("there is no command '{}'", self.named(&self.word));
         if let Some(told) = self.model_key() {
             return told;
@@ -251,6 +257,28 @@ impl<'a> StrayWord<'a> {
         format!(
             "{there_is_none}\n    all commands: {program} help\n    to ask a model: {program} ask {question}"
         )
+    }
+
+    /// That it has to be said whose file is to be imported, and what it looks like.
+    fn file_to_import(&self, can_quote: bool) -> Option<String> {
+        let file = Path::new(&self.word);
+        if self.path != ["import"] || !file.is_file() {
+            return None;
+        }
+        let program = program();
+        let typed = typed(&self.word).filter(|_| can_quote);
+        let typed = typed.as_deref().unwrap_or("FILE");
+        Some(match looks_like(file) {
+            Some(format) => format!(
+                "whose file it is stands before it; this looks like {}:\n    {program} import {} {typed}",
+                format.shown_file(),
+                format.name()
+            ),
+            None => {
+                let names = ImportFormat::ALL.map(ImportFormat::name).join("|");
+                format!("whose file it is stands before it:\n    {program} import {names} {typed}")
+            }
+        })
     }
 
     /// What was meant by a command whose group was left out, where an id behind it tells the group:

@@ -3,6 +3,7 @@
 //! Exit 1 when something of the file is refused, 2 when it could not be gone through to its end.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -23,11 +24,12 @@ use crate::view::keep::erasure::{ErasureReachView, ErasureView};
 use crate::view::keep::import::{ImportListView, ImportSummaryView, ImportView, ShownImportView};
 
 use super::erase::say_what_is_left;
+use crate::cli::look::below_row;
 use crate::cli::look::conversation::imported_lines;
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::signals::Wait;
 use crate::cli::screen::terminal::Spinner;
-use crate::cli::screen::{counted, minute, quiet};
+use crate::cli::screen::{counted, minute, quiet, row};
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, NEGATIVE, Notices, could_not, error_words, present, program, say};
 
@@ -160,25 +162,44 @@ pub async fn run(command: ImportCommand, json: bool) -> Result<u8, OpenHomeError
     take(&request, args.dry_run, json).await
 }
 
+/// How far an import is, on a line that is drawn anew.
+struct ImportProgress {
+    spinner: Spinner,
+    told: Cell<Instant>,
+}
+
+impl ImportProgress {
+    fn start() -> Self {
+        ImportProgress {
+            spinner: Spinner::start("reading the file"),
+            told: Cell::new(Instant::now()),
+        }
+    }
+
+    fn tell(&self, counts: &ImportCounts) {
+        if self.told.get().elapsed() >= FRAME {
+            self.told.set(Instant::now());
+            self.spinner.say(&format!(
+                "{} read, {} recorded, {} unchanged; Ctrl-C stops and keeps them",
+                counts.read, counts.recorded, counts.unchanged
+            ));
+        }
+    }
+}
+
 /// Goes through a file, and shows how far it is; the first Ctrl-C ends it, and what was recorded stays.
 async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, OpenHomeError> {
     let cancelled = CancellationToken::new();
     let wait = Wait::begin(cancelled.clone()).map_err(|error| OpenHomeError::Signals {
         reason: error.to_string(),
     })?;
-    let spinner = Spinner::start("reading the file");
-    let told = Cell::new(Instant::now());
-    let tell = |counts: &ImportCounts| {
-        if told.get().elapsed() >= FRAME {
-            told.set(Instant::now());
-            spinner.say(&format!(
-                "{} read, {} recorded, {} unchanged; Ctrl-C ends it, and what is recorded stays",
-                counts.read, counts.recorded, counts.unchanged
-            ));
-        }
-    };
     let outcome = match dry_run {
-        true => look_through(&open::existing_home()?, request, &cancelled, &tell).await,
+        true => {
+            let home = open::existing_home()?;
+            let progress = ImportProgress::start();
+            let tell = |counts: &ImportCounts| progress.tell(counts);
+            look_through(&home, request, &cancelled, &tell).await
+        }
         false => {
             // A home is made for it, as for a first question.
             let (home, is_new) = open::home_or_new()?;
@@ -186,14 +207,16 @@ async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, 
             if is_new {
                 init::welcome(&opened.home, &opened.config, &Notices::default());
             }
+            let progress = ImportProgress::start();
+            let tell = |counts: &ImportCounts| progress.tell(counts);
             let outcome = import(&opened, request, &cancelled, &tell).await;
+            drop(progress);
             if is_new {
                 open::close_and_note(opened);
             }
             outcome
         }
     };
-    drop(spinner);
     let outcome = outcome?;
     Ok(report(&outcome, dry_run, wait.exit_code(), json))
 }
@@ -221,8 +244,13 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
     }
     match (&error, outcome.end) {
         (Some(why), _) => {
+            // A file that is broken is so when it is read again.
+            let goes_on = match outcome.is_torn {
+                true => "",
+                false => "; the same command goes on with what is missing",
+            };
             say(&format!(
-                "error: {why}. What was recorded before stays; the same command goes on with what is missing"
+                "error: {why}. What was recorded before stays{goes_on}"
             ));
             if let Some(why) = &outcome.unrecorded {
                 let why = error_words(why);
@@ -238,92 +266,169 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
             );
             signalled.unwrap_or(COULD_NOT)
         }
+        (None, _) if outcome.counts.read == 0 => {
+            say("there is no conversation in the file, and nothing else that comes along");
+            NEGATIVE.max(printed)
+        }
         (None, _) if outcome.counts.all_refused() > 0 => NEGATIVE.max(printed),
-        (None, _) => printed,
+        (None, _) => {
+            if outcome.counts.is_all_skipped_by("only") {
+                say(&no_such_title(outcome));
+            }
+            printed
+        }
+    }
+}
+
+/// That nothing is called as `--only` says.
+fn no_such_title(outcome: &ImportOutcome) -> String {
+    let none = "no conversation in the file has this title: --only takes the whole title, in whatever case";
+    let format = outcome.format.name();
+    match outcome.near.as_slice() {
+        [] => format!(
+            "{none}. Without --only all of the file comes along: {} import {format} FILE",
+            program()
+        ),
+        near => {
+            let near: Vec<String> = near
+                .iter()
+                .map(|title| format!("\"{}\"", quiet(title)))
+                .collect();
+            format!("{none}. Titles with these words: {}", near.join(", "))
+        }
+    }
+}
+
+/// Whose file it was, for people.
+fn source_words(format: Option<ImportFormat>, version: Option<&str>) -> &'static str {
+    match (format, version) {
+        (Some(ImportFormat::Aua), Some("0.7")) => "the files of an AUA agent 0.7",
+        (Some(format), _) => format.shown(),
+        (None, _) => "elsewhere",
+    }
+}
+
+/// A word of a count in plain words.
+fn reason_words(reason: &str) -> String {
+    let words = match reason {
+        "only" => "another title",
+        "since" => "not changed since then",
+        "undated" => "no date",
+        "empty" => "nothing in them",
+        "hidden" => "hidden by their source",
+        "older" => "older than what is here",
+        "repeats" | "repeated" => "the same id again",
+        "loop" => "replies in a loop",
+        "roots" => "several beginnings",
+        "shape" => "another form than is read",
+        "missing_parent" => "a reply to what is not there",
+        "duplicate_id" => "two messages of one id",
+        "duplicate_key" => "two keys alike",
+        "unknown_key" => "an unknown key",
+        "not_text" => "no text",
+        "not_json" => "no JSON",
+        other => return quiet(&other.replace('_', " ")),
+    };
+    words.to_owned()
+}
+
+/// `: another title`, and of several reasons each with its count.
+fn reasons(counts: &BTreeMap<String, u64>) -> String {
+    let each = counts.iter();
+    match counts.len() {
+        0 => String::new(),
+        1 => each
+            .map(|(why, _)| format!(": {}", reason_words(why)))
+            .collect(),
+        _ => {
+            let each = each.map(|(why, n)| format!("{n} {}", reason_words(why)));
+            format!(": {}", each.collect::<Vec<_>>().join(", "))
+        }
     }
 }
 
 fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     let counts = &outcome.counts;
+    let version = outcome.files.first().map(|(_, file)| file.version.as_str());
+    let from = source_words(Some(outcome.format), version);
     let head = match (&outcome.id, dry_run) {
-        (Some(id), _) => format!("{}  from {}", short_name(id), outcome.format.shown()),
-        (None, true) => format!(
-            "dry run: nothing was recorded, from {}",
-            outcome.format.shown()
-        ),
-        (None, false) => format!("nothing was recorded, from {}", outcome.format.shown()),
+        (Some(id), _) => format!("{}  from {from}", short_name(id)),
+        (None, true) => format!("dry run: nothing was recorded, from {from}"),
+        (None, false) => format!("nothing was recorded, from {from}"),
     };
     let mut text = format!("{head}\n");
-    let mut line = |count: u64, what: &str, more: String| {
-        text.push_str(&format!("    {count:>8}  {what}{more}\n"));
+    let mut line = |count: u64, what: &str| {
+        text.push_str(&format!("    {count:>8}  {what}\n"));
     };
-    let reasons = |counts: &std::collections::BTreeMap<String, u64>| match counts.len() {
-        0 => String::new(),
-        _ => {
-            let each = counts
-                .iter()
-                .map(|(reason, n)| format!("{} {n}", quiet(reason)));
-            format!(" ({})", each.collect::<Vec<_>>().join(", "))
-        }
-    };
-    line(counts.read, "read", String::new());
+    line(counts.read, "read");
     let recorded = match dry_run {
         true => "would be recorded",
         false => "recorded",
     };
-    let of_others = counts.corrections + counts.promotions + counts.audits;
-    let with = match counts.recorded > of_others || of_others == 0 {
-        true => format!(", with {}", counted(counts.messages, "message")),
-        false => String::new(),
+    let conversations = counts.conversations();
+    let with = match conversations {
+        0 => String::new(),
+        _ => format!(", with {}", counted(counts.messages, "message")),
     };
     let in_place = match counts.replaced {
         0 => String::new(),
         n => format!("; {n} of them in the place of an earlier import"),
     };
-    line(counts.recorded, recorded, format!("{with}{in_place}"));
+    line(counts.recorded, &format!("{recorded}{with}{in_place}"));
     let beside = [
         (
             counts.corrections,
-            "corrections, which are proposed: gently correction list",
+            "of them corrections, which are proposed: gently correction list",
         ),
         (
             counts.promotions,
-            "promotions, which bind nothing: the view promotions has them",
+            "of them promotions, which bind nothing: the view promotions has them",
         ),
-        (counts.audits, "audit log of another program, not verified"),
+        (
+            counts.audits,
+            "of them the audit log of another program, not verified",
+        ),
     ];
     for (count, what) in beside.into_iter().filter(|(count, _)| *count > 0) {
-        line(count, "of them ", what.to_owned());
+        line(count, what);
     }
-    line(
-        counts.unchanged,
-        "unchanged: on record already",
-        String::new(),
-    );
-    line(counts.all_refused(), "refused", reasons(&counts.refused));
-    line(counts.all_skipped(), "skipped", reasons(&counts.skipped));
+    line(counts.unchanged, "unchanged: on record already");
+    let refused = reasons(&counts.refused);
+    line(counts.all_refused(), &format!("refused{refused}"));
+    let skipped = reasons(&counts.skipped);
+    line(counts.all_skipped(), &format!("skipped{skipped}"));
     let mut left_out = counts.left_out.clone();
     let times = left_out.remove(TIME).unwrap_or_default();
+    let one_or_more = |count: u64, one: &str| {
+        let words = counted(count, one);
+        words
+            .split_once(' ')
+            .map_or_else(String::new, |(_, word)| word.to_owned())
+    };
     if !left_out.is_empty() {
         let all = left_out.values().sum();
-        line(all, "messages left out", reasons(&left_out));
+        let what = one_or_more(all, "message");
+        line(all, &format!("{what} left out{}", reasons(&left_out)));
     }
     if times > 0 {
-        let why = " (before 1970, after 2100, or no time at all)";
-        line(times, "times left out", why.to_owned());
-    }
-    if counts.removed > 0 {
+        let what = one_or_more(times, "time");
         line(
-            counts.removed,
-            "secrets removed before it was stored",
-            String::new(),
+            times,
+            &format!("{what} left out (before 1970, after 2100, or no time at all)"),
         );
     }
-    if counts.recorded > 0 && !dry_run {
-        let program = program();
+    if counts.removed > 0 {
+        let what = one_or_more(counts.removed, "secret");
+        line(
+            counts.removed,
+            &format!("{what} removed before it was stored"),
+        );
+    }
+    if conversations > 0 && !dry_run {
         text.push_str(&format!(
-            "imported texts are on record as received now, and prove nothing of when they were said; \
-             {program} conversation list --imported\n"
+            "imported texts are on record as received now, and prove nothing of when they were said\n\
+             to look at them: {} conversation list --imported\n",
+            program()
         ));
     }
     text
@@ -345,41 +450,53 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, view, text))
 }
 
-/// `import-1      2026-11-24 02:15  ChatGPT: 12 read, 10 recorded, …`.
+/// `import-1      2026-11-24 02:15  ChatGPT, 10 conversations of it here`, and below it the counts.
 fn summary_line(import: &ImportSummary) -> String {
     let (id, at) = (
         short_name(&import.id),
         import.at.map(minute).unwrap_or_default(),
     );
     let here = counted(import.conversations, "conversation");
+    let format = import.content.as_ref().map(|content| {
+        let named = content["format"].as_str().unwrap_or_default();
+        let format = ImportFormat::ALL
+            .into_iter()
+            .find(|one| one.name() == named);
+        format!("{}, ", source_words(format, content["version"].as_str()))
+    });
+    let head = row(
+        &format!("{id:12}  {at:16}"),
+        &format!("{}{here} of it here", format.unwrap_or_default()),
+    );
     let said = match &import.content {
         None if import.at.is_some() => {
             "erased: what became of its file is not here any more".to_owned()
         }
         None => "ended in the middle: the same file, imported again, goes on".to_owned(),
-        Some(content) => {
-            let format = content["format"].as_str().unwrap_or_default();
-            let format = ImportFormat::ALL
-                .into_iter()
-                .find(|one| one.name() == format);
-            let format = format.map_or("elsewhere", |format| format.shown());
-            let number = |key: &str| content[key].as_u64().unwrap_or_default();
-            let all = |key: &str| {
-                let counts = content[key].as_object().into_iter().flatten();
-                counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
-            };
-            format!(
-                "{format}: {} read, {} recorded, {} unchanged, {} refused, {} skipped{}",
-                number("read"),
-                number("recorded"),
-                number("unchanged"),
-                all("refused"),
-                all("skipped"),
-                ended(content)
-            )
-        }
+        Some(content) => counts_line(content),
     };
-    format!("{id:12}  {at:16}  {said}; {here} of it here\n")
+    format!("{head}{}{said}\n", below_row())
+}
+
+/// What became of a file, with the counts that are not 0.
+fn counts_line(content: &Value) -> String {
+    let number = |key: &str| content[key].as_u64().unwrap_or_default();
+    let all = |key: &str| {
+        let counts = content[key].as_object().into_iter().flatten();
+        counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
+    };
+    let mut said = format!("{} read, {} recorded", number("read"), number("recorded"));
+    for (count, word) in [
+        (number("unchanged"), "unchanged"),
+        (all("refused"), "refused"),
+        (all("skipped"), "skipped"),
+    ] {
+        if count > 0 {
+            said.push_str(&format!(", {count} {word}"));
+        }
+    }
+    said.push_str(ended(content));
+    said
 }
 
 /// How an import ended, if not at the end of its file.

@@ -22,7 +22,7 @@ use super::screen::columns;
 const WIDE: usize = 60;
 
 /// How far what stands below a row of a list stands in: below what the row says, where there is room.
-fn below_row() -> &'static str {
+pub(in crate::cli) fn below_row() -> &'static str {
     match columns(&std::io::stdout()) {
         Some(columns) if columns < WIDE => "    ",
         _ => "          ",

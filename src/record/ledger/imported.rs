@@ -11,7 +11,7 @@
 //! A conversation is known by its format and the id that its source gave it. A later artifact of the
 //! same conversation names the one before it as `replaces`; that one is in no list any more.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -112,6 +112,17 @@ impl ImportFormat {
             ImportFormat::Llm => "llm",
             ImportFormat::Aua => "an AUA state store",
             ImportFormat::JsonLines => "a JSON-lines file",
+        }
+    }
+
+    /// Such a file, for people.
+    pub const fn shown_file(self) -> &'static str {
+        match self {
+            ImportFormat::ChatGpt => "an export of ChatGPT",
+            ImportFormat::Claude => "an export of Claude",
+            ImportFormat::Llm => "the database of llm",
+            ImportFormat::Aua => "the state store of an adaptive utility agent 1.x",
+            ImportFormat::JsonLines => "a message a line, as JSON",
         }
     }
 }
@@ -242,6 +253,68 @@ pub fn imported_of(
         messages: Vec::new(),
         replaces: None,
     }))
+}
+
+/// The messages of a conversation, in the order of its source.
+pub fn messages_of(content: &Value) -> &[Value] {
+    content["messages"]
+        .as_array()
+        .map_or(&[], |messages| messages.as_slice())
+}
+
+fn message_id(message: &Value) -> &str {
+    message["id"].as_str().unwrap_or_default()
+}
+
+/// The ids on the way from the beginning to the current message, the last one where none is named; none
+/// where no message says what it replies to, as all of them follow one another then.
+pub fn way_shown(content: &Value) -> Option<HashSet<&str>> {
+    let messages = messages_of(content);
+    messages
+        .iter()
+        .find(|message| message["parent"].is_string())?;
+    let parents: HashMap<&str, Option<&str>> = messages
+        .iter()
+        .map(|message| (message_id(message), message["parent"].as_str()))
+        .collect();
+    let last = messages.last().map(message_id);
+    let current = content["current"].as_str();
+    let mut next = current.filter(|id| parents.contains_key(id)).or(last);
+    let mut way = HashSet::new();
+    while let Some(id) = next {
+        if !way.insert(id) {
+            break;
+        }
+        next = parents.get(id).copied().flatten();
+    }
+    Some(way)
+}
+
+/// What a model answered to the message at a place, from 0: of several answers the one on the way that
+/// is shown, else the last. None where nobody did before the person wrote again.
+pub fn reply_to(content: &Value, place: usize) -> Option<&str> {
+    let messages = messages_of(content);
+    let way = way_shown(content);
+    let mut above = place;
+    loop {
+        let id = message_id(messages.get(above)?);
+        let below = above + 1..messages.len();
+        let next = match &way {
+            None => above + 1,
+            Some(way) => {
+                let replies = || below.clone().filter(|at| messages[*at]["parent"] == id);
+                let is_shown = |at: &usize| way.contains(message_id(&messages[*at]));
+                replies().find(is_shown).or_else(|| replies().last())?
+            }
+        };
+        let message = messages.get(next)?;
+        let text = message["text"].as_str().unwrap_or_default();
+        match message["role"].as_str() {
+            Some("user") => return None,
+            Some("assistant") if !text.trim().is_empty() => return Some(text),
+            _ => above = next,
+        }
+    }
 }
 
 /// The row of a conversation whose text is gone.
@@ -407,6 +480,43 @@ mod tests {
         );
         assert_eq!(rows[&6], gone(6, "imported:000003"));
         assert_eq!(rows[&5].digest, digest_of(&first));
+    }
+
+    /// A conversation of messages, each a role, a text, which is its id, and what it replies to.
+    fn tree(messages: &[(&str, &str, Option<&str>)], current: Option<&str>) -> Value {
+        let messages = messages.iter().map(|(role, text, parent)| {
+            json!({"id": text, "parent": parent, "role": role, "text": text})
+        });
+        json!({"messages": messages.collect::<Vec<_>>(), "current": current})
+    }
+
+    #[test]
+    fn the_answer_to_a_message_is_found_on_the_way_that_is_shown() {
+        let said = [
+            ("user", "q", None),
+            ("assistant", "first", Some("q")),
+            ("assistant", "second", Some("q")),
+            ("user", "more", Some("first")),
+            ("tool", "t", Some("more")),
+            ("assistant", "third", Some("t")),
+            ("user", "last", Some("second")),
+        ];
+        let reply = |place, current| reply_to(&tree(&said, current), place).map(str::to_owned);
+        assert_eq!(reply(0, Some("third")).as_deref(), Some("first"));
+        assert_eq!(reply(0, Some("last")).as_deref(), Some("second"));
+        assert_eq!(reply(3, Some("third")).as_deref(), Some("third"));
+        // Of another branch: the last answer there is.
+        assert_eq!(reply(3, Some("last")).as_deref(), Some("third"));
+        assert_eq!(reply(6, None), None);
+        assert_eq!(reply(9, None), None);
+        let loose = [
+            ("user", "q", None),
+            ("assistant", "", None),
+            ("assistant", "a", None),
+        ];
+        assert_eq!(reply_to(&tree(&loose, None), 0), Some("a"));
+        let again = [("user", "q", None), ("user", "q2", Some("q"))];
+        assert_eq!(reply_to(&tree(&again, None), 0), None);
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct ImportView {
     pub forgotten: u64,
     /// Each thing that is refused.
     pub refusals: Vec<RefusedPieceView>,
+    /// Where one title was wanted that no conversation has: titles with its words.
+    pub near: Vec<String>,
 }
 
 impl ImportView {
@@ -104,6 +106,7 @@ impl ImportView {
             removed: counts.removed,
             forgotten: outcome.forgotten,
             refusals: refusals.collect(),
+            near: outcome.near.clone(),
         }
     }
 }

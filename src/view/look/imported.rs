@@ -65,7 +65,7 @@ impl ListedImportView {
 /// A page of the list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportedListView {
-    /// Recorded last first.
+    /// Those first that their sources say were changed last.
     pub imported: Vec<ListedImportView>,
     /// What `--before` takes for the next page; null when this is the last one.
     pub next: Option<String>,

@@ -7,7 +7,7 @@ use crate::app::look::imported::{ListedImport, listed};
 use crate::home::Home;
 use crate::record::ledger::imported::IMPORT;
 use crate::record::ledger::item::content;
-use crate::record::ledger::short_name::record_name;
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ArtifactFilter, ReadStore};
@@ -66,6 +66,12 @@ pub fn shown(
     let id = record_name(typed).unwrap_or_else(|| typed.trim().to_owned());
     let found = imports(home)?.into_iter().find(|one| one.id == id);
     let found = found.ok_or_else(|| {
+        if id.starts_with("imported:") {
+            let name = short_name(&id);
+            let why =
+                format!("{name} is a conversation, and no import: gently conversation show {name}");
+            return OpenHomeError::Refused(why);
+        }
         OpenHomeError::Refused(format!(
             "no import '{}' here: gently import list shows them",
             spelled_on_a_line(typed)

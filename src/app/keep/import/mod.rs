@@ -34,6 +34,7 @@ use crate::app::set_up::rules_in_force::{fingerprint, put_in_force};
 use crate::config::Config;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
+pub use crate::import::looks_like;
 use crate::import::{
     ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
     SourcePiece, read, read_flat_aua,
@@ -154,6 +155,10 @@ pub struct ImportOutcome {
     pub end: ImportEnd,
     /// What stopped it.
     pub fault: Option<OpenHomeError>,
+    /// Whether that is the file itself, so that the same command comes no further.
+    pub is_torn: bool,
+    /// Where only one title was wanted: others that have its words, up to a few.
+    pub near: Vec<String>,
     /// That the import could not be put on record, as well.
     pub unrecorded: Option<OpenHomeError>,
     /// How many conversations on record can't be known again: their ids are hashes under a key that is lost.
@@ -263,6 +268,8 @@ struct ImportRun<'a> {
     waiting_counts: ImportCounts,
     counts: ImportCounts,
     refusals: Vec<RefusedPiece>,
+    is_torn: bool,
+    near: Vec<String>,
 }
 
 impl<'a> ImportRun<'a> {
@@ -293,6 +300,8 @@ impl<'a> ImportRun<'a> {
             waiting_counts: ImportCounts::default(),
             counts: ImportCounts::default(),
             refusals: Vec::new(),
+            is_torn: false,
+            near: Vec::new(),
         })
     }
 
@@ -330,7 +339,8 @@ impl<'a> ImportRun<'a> {
         let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
         let files = match read {
             Ok(files) => files,
-            Err(SourceError { file: None, .. }) if self.counts == ImportCounts::default() => {
+            // Of a file of which nothing could be read nothing is put on record.
+            Err(_) if self.counts.read == 0 && fault.is_none() && end == ImportEnd::Whole => {
                 return Err(unreadable(read));
             }
             // Whoever stops the reading is told nothing new by that.
@@ -340,6 +350,7 @@ impl<'a> ImportRun<'a> {
                 let files = files.collect();
                 if end == ImportEnd::Whole {
                     (end, fault) = (ImportEnd::Stopped, Some(unreadable(read)));
+                    self.is_torn = true;
                 }
                 files
             }
@@ -365,10 +376,13 @@ impl<'a> ImportRun<'a> {
             refusals: self.refusals,
             end,
             fault,
+            is_torn: self.is_torn,
+            near: self.near,
             unrecorded: None,
             forgotten: self.forgotten,
         };
-        if let Some(writer) = &self.writer {
+        // What had nothing in it is no import.
+        if let Some(writer) = self.writer.as_ref().filter(|_| outcome.counts.read > 0) {
             match writer.record_import(&outcome).await {
                 Ok(id) => outcome.id = Some(id),
                 Err(why) if outcome.fault.is_some() => outcome.unrecorded = Some(why),
@@ -484,6 +498,17 @@ impl<'a> ImportRun<'a> {
         Ok(())
     }
 
+    /// Notes a title that has what is wanted in it, and more: the whole title was to be named.
+    fn note_near(&mut self, source: &SourceConversation) {
+        const NEAR: usize = 5;
+        let (Some(only), Some(title)) = (&self.only, &source.title) else {
+            return;
+        };
+        if self.near.len() < NEAR && title.to_lowercase().contains(only.trim()) {
+            self.near.push(clean(title));
+        }
+    }
+
     /// Why a conversation is not wanted.
     fn unwanted(&self, source: &SourceConversation) -> Option<&'static str> {
         if let Some(only) = &self.only {
@@ -498,10 +523,10 @@ impl<'a> ImportRun<'a> {
             .filter_map(|message| message.at)
             .max();
         let changed = time_of(source.updated_at.max(newest).or(source.created_at));
-        if let (Some(since), Some(changed)) = (self.since, changed)
-            && changed < since
-        {
-            return Some("since");
+        match (self.since, changed) {
+            (Some(since), Some(changed)) if changed < since => return Some("since"),
+            (Some(_), None) => return Some("undated"),
+            _ => {}
         }
         source.messages.is_empty().then_some("empty")
     }
@@ -515,6 +540,9 @@ impl<'a> ImportRun<'a> {
             detail,
         };
         if let Some(reason) = self.unwanted(source) {
+            if reason == "only" {
+                self.note_near(source);
+            }
             self.skip(reason);
             return Ok(());
         }
@@ -659,6 +687,17 @@ impl ImportCounts {
         for (reason, count) in more.left_out {
             *self.left_out.entry(reason).or_default() += count;
         }
+    }
+
+    /// Of those recorded, how many are conversations.
+    pub fn conversations(&self) -> u64 {
+        let beside = self.corrections + self.promotions + self.audits;
+        self.recorded.saturating_sub(beside)
+    }
+
+    /// Whether nothing is wanted, and all for one reason.
+    pub fn is_all_skipped_by(&self, reason: &str) -> bool {
+        self.read > 0 && self.skipped.get(reason) == Some(&self.read)
     }
 
     /// How many are refused, for whatever reason.

@@ -26,7 +26,7 @@ use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::imported::{ImportFormat, ImportedRole, message_number};
 use crate::record::ledger::item::ItemKind;
-use crate::record::ledger::short_name::short_name;
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
@@ -249,6 +249,13 @@ fn by_id(
 ) -> Result<SearchRequest, OpenHomeError> {
     let mut request = request.clone();
     if let Some(text) = &request.conversation {
+        if let Some(id) = record_name(text).filter(|id| id.starts_with("imported:")) {
+            let name = short_name(&id);
+            return Err(OpenHomeError::Refused(format!(
+                "{name} came from a file, and what came from files is searched all together, without a conversation: \
+                 gently search \"…\". What stands in it: gently conversation show {name}"
+            )));
+        }
         let in_use = project::id_in_use(store, config)?;
         let row = conversation(store, text, in_use.as_deref())?;
         request.conversation = Some(row.thread.to_string());

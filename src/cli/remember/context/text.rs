@@ -2,6 +2,7 @@
 
 use crate::app::look::not_shown::kept_out;
 use crate::app::remember::context::{ContextNames, screen_text};
+use crate::app::words::age_words;
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::DECLARED;
@@ -111,7 +112,7 @@ fn line(name: &str, one: &ArtifactRef, said: Option<&str>, verbose: bool) -> Str
         }
     }
     if let Some(age) = one.freshness_s {
-        line.push_str(&format!("  {age} s old"));
+        line.push_str(&format!("  {} old", age_words(age)));
     }
     if !one.risk_flags.is_empty() {
         let flags: Vec<String> = one.risk_flags.iter().map(|risk| flag(risk)).collect();
