@@ -242,6 +242,9 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
     if let Some(more) = and_more(outcome.refusals.len().saturating_sub(NAMED)) {
         say(&format!("{more} refused: --json names all of them"));
     }
+    if outcome.end == ImportEnd::Whole && outcome.counts.is_nothing_but("only") {
+        say(&no_such_title(outcome));
+    }
     match (&error, outcome.end) {
         (Some(why), _) => {
             // A file that is broken is so when it is read again.
@@ -271,12 +274,7 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
             NEGATIVE.max(printed)
         }
         (None, _) if outcome.counts.all_refused() > 0 => NEGATIVE.max(printed),
-        (None, _) => {
-            if outcome.counts.is_all_skipped_by("only") {
-                say(&no_such_title(outcome));
-            }
-            printed
-        }
+        (None, _) => printed,
     }
 }
 

@@ -304,7 +304,7 @@ pub fn reply_to(content: &Value, place: usize) -> Option<&str> {
             Some(way) => {
                 let replies = || below.clone().filter(|at| messages[*at]["parent"] == id);
                 let is_shown = |at: &usize| way.contains(message_id(&messages[*at]));
-                replies().find(is_shown).or_else(|| replies().last())?
+                replies().find(is_shown).or_else(|| replies().next_back())?
             }
         };
         let message = messages.get(next)?;

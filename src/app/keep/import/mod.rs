@@ -695,9 +695,9 @@ impl ImportCounts {
         self.recorded.saturating_sub(beside)
     }
 
-    /// Whether nothing is wanted, and all for one reason.
-    pub fn is_all_skipped_by(&self, reason: &str) -> bool {
-        self.read > 0 && self.skipped.get(reason) == Some(&self.read)
+    /// Whether nothing could be taken of what there was, and something was skipped for this reason.
+    pub fn is_nothing_but(&self, reason: &str) -> bool {
+        self.recorded == 0 && self.unchanged == 0 && self.skipped.contains_key(reason)
     }
 
     /// How many are refused, for whatever reason.
