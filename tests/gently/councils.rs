@@ -500,7 +500,8 @@ fn what_is_proposed_is_said() {
     let said = unbroken(&screen.err);
     for part in [
         "two proposes correction-1: The capital of Australia is Canberra.",
-        "to make it count: gently correction ratify correction-1",
+        "to make it count: ",
+        " correction ratify correction-1",
     ] {
         assert!(said.contains(part), "{part}: {screen:#?}");
     }
