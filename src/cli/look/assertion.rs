@@ -55,6 +55,9 @@ pub fn run(command: &AssertionCommand, json: bool) -> Result<u8, OpenHomeError> 
     };
     let report = check_report(&open::existing_home()?, &request)?;
     let printed = present(json, || CheckReportView::of(&report), || text(&report));
+    if report.whole.made > report.whole.passed {
+        say(&format!("what failed: {} drift list --all", program()));
+    }
     if report.whole.made > 0 {
         return Ok(printed);
     }
@@ -86,9 +89,6 @@ fn text(report: &CheckReport) -> String {
         ));
     }
     text.push_str(WORTH);
-    if report.whole.made > report.whole.passed {
-        text.push_str(&format!("What failed: {} drift list --all\n", program()));
-    }
     text
 }
 
