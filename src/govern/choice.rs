@@ -131,6 +131,8 @@ pub struct Bid {
     pub utilities: Vec<u64>,
     /// How many of its answers were rated, in any domain.
     pub rated: u64,
+    /// How many of them in the domains of the question, or below those.
+    pub rated_here: u64,
 }
 
 /// The bids for a question, the best first.
@@ -139,11 +141,21 @@ pub fn bids(shares: &[DomainShare], bidders: &[Bidder]) -> Vec<Bid> {
         let utility = |share: &DomainShare| expected_utility(&bidder.counts, &share.domain);
         let utilities: Vec<u64> = shares.iter().map(utility).collect();
         let parts = shares.iter().zip(&utilities);
+        let is_here = |count: &&RatingCount| {
+            let mut domains = shares.iter().map(|share| &share.domain);
+            domains.any(|domain| is_in(&count.domain, domain))
+        };
         Bid {
             specialist: bidder.specialist,
             welfare: parts.map(|(share, utility)| share.share * utility).sum(),
             utilities,
             rated: bidder.counts.iter().map(|count| count.rated).sum(),
+            rated_here: bidder
+                .counts
+                .iter()
+                .filter(is_here)
+                .map(|count| count.rated)
+                .sum(),
         }
     };
     let mut bids: Vec<Bid> = bidders.iter().map(bid).collect();

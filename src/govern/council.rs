@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::record::ledger::council::{AccuracyLevel, ReviewVerdict};
 use crate::record::ledger::specialist::SpecialistId;
+use crate::record::unseen::spelled_on_a_line;
 
 /// So many answer where `high` is asked for.
 const HIGH: usize = 3;
@@ -114,6 +115,45 @@ pub fn choose(bids: &[CouncilBid]) -> Option<CouncilChoice> {
     })
 }
 
+/// What decides between answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecidedBy {
+    /// There is one answer.
+    Alone,
+    /// More is expected of its specialist than of any other.
+    Expected,
+    /// The same is expected of others, and more reviews agree with it.
+    Votes,
+    /// The votes are even, too: its specialist is older.
+    Age,
+}
+
+impl DecidedBy {
+    /// The spelling in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DecidedBy::Alone => "alone",
+            DecidedBy::Expected => "expected",
+            DecidedBy::Votes => "votes",
+            DecidedBy::Age => "age",
+        }
+    }
+
+    /// What decides between bids of which one is chosen.
+    pub fn of(bids: &[CouncilBid], winner: usize) -> Option<DecidedBy> {
+        let won = bids.get(winner)?;
+        let even = bids.iter().filter(|bid| bid.welfare == won.welfare);
+        let even: Vec<&CouncilBid> = even.collect();
+        let agreeing = even.iter().filter(|bid| bid.votes.agree == won.votes.agree);
+        Some(match (bids.len(), even.len(), agreeing.count()) {
+            (1, ..) => DecidedBy::Alone,
+            (_, 1, _) => DecidedBy::Expected,
+            (_, _, 1) => DecidedBy::Votes,
+            _ => DecidedBy::Age,
+        })
+    }
+}
+
 /// What a reviewer says of one answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewSaying {
@@ -152,8 +192,43 @@ pub fn answer_name(at: usize) -> String {
     }
 }
 
-/// The JSON Schema that a review of so many answers is asked in.
-pub fn review_shape(answers: usize) -> Value {
+/// The place of the answer that a review names: by its letter, or by the reference under which it was
+/// shown.
+fn place_of(name: &str, references: &[String]) -> Option<usize> {
+    let mut letters = 0..references.len().max(1);
+    let letter = letters.find(|at| answer_name(*at) == name);
+    letter.or_else(|| {
+        let name = name.trim().trim_matches(['[', ']']);
+        let name = name.strip_prefix("reference ").unwrap_or(name);
+        let mut same = (0..).zip(references).filter(|(_, one)| *one == name);
+        // Two answers whose references are alike are told apart by their letters alone.
+        let found = same.next().map(|(at, _)| at);
+        found.filter(|_| same.next().is_none())
+    })
+}
+
+/// Why a review that names this is no vote.
+fn names_another(name: Option<&str>, references: &[String]) -> String {
+    /// Longer names are cut.
+    const MOST: usize = 24;
+    let shown = (0..).zip(references);
+    let shown = shown.map(|(at, one)| format!("{} (or {one})", answer_name(at)));
+    let expected = shown.collect::<Vec<_>>().join(", ");
+    match name {
+        None => format!("it names no answer; expected: {expected}"),
+        Some(name) => {
+            let cut: String = name.chars().take(MOST).collect();
+            let end = if cut.len() < name.len() { "…" } else { "" };
+            format!(
+                "it names '{}{end}'; expected: {expected}",
+                spelled_on_a_line(&cut)
+            )
+        }
+    }
+}
+
+/// The JSON Schema that a review of answers is asked in, which were shown under these references.
+pub fn review_shape(references: &[String]) -> Value {
     let text = json!({"type": "string", "maxLength": MAX_SAID});
     let verdicts: Vec<&str> = ReviewVerdict::ALL.iter().map(|one| one.name()).collect();
     let saying = |names: Option<Vec<String>>| {
@@ -166,10 +241,11 @@ pub fn review_shape(answers: usize) -> Value {
         }
         json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     };
-    match answers {
+    match references.len() {
         0 | 1 => saying(None),
         several => {
-            let names = (0..several).map(answer_name).collect();
+            let letters = (0..several).map(answer_name);
+            let names = letters.chain(references.iter().cloned()).collect();
             json!({
                 "type": "object",
                 "properties": {"reviews": {"type": "array", "items": saying(Some(names)), "maxItems": several}},
@@ -180,12 +256,12 @@ pub fn review_shape(answers: usize) -> Value {
     }
 }
 
-/// What a review says of each of so many answers, in their order; of one that it does not name, or
-/// names twice, nothing.
+/// What a review says of each of the answers that were shown under these references, in their order; of
+/// one that it does not name, or names twice, nothing.
 ///
 /// # Errors
-/// Why it is no vote at all. Holds no word of it.
-pub fn read_review(text: &str, answers: usize) -> Result<Vec<Option<ReviewSaying>>, String> {
+/// Why it is no vote at all. Of its words it holds the name that it gives an answer, cut.
+pub fn read_review(text: &str, references: &[String]) -> Result<Vec<Option<ReviewSaying>>, String> {
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -196,24 +272,24 @@ pub fn read_review(text: &str, answers: usize) -> Result<Vec<Option<ReviewSaying
         ));
     }
     let wrong = |_| "it is not JSON of the declared shape".to_owned();
+    let answers = references.len().max(1);
     let sayings = match answers {
-        0 | 1 => vec![serde_json::from_str::<SpelledSaying>(text).map_err(wrong)?],
+        1 => vec![serde_json::from_str::<SpelledSaying>(text).map_err(wrong)?],
         _ => {
             serde_json::from_str::<SpelledReviews>(text)
                 .map_err(wrong)?
                 .reviews
         }
     };
-    let answers = answers.max(1);
     let mut said: Vec<Vec<ReviewSaying>> = vec![Vec::new(); answers];
     for one in sayings {
         let name = one.of.as_deref();
         let at = match name {
             None if answers == 1 => Some(0),
             None => None,
-            Some(name) => (0..answers).find(|at| answer_name(*at) == name),
+            Some(name) => place_of(name, references),
         };
-        let at = at.ok_or_else(|| "it names another answer than it was shown".to_owned())?;
+        let at = at.ok_or_else(|| names_another(name, references))?;
         said[at].push(saying(one)?);
     }
     let each = said.into_iter().map(|mut of_one| match of_one.len() {
@@ -293,6 +369,24 @@ mod tests {
     }
 
     #[test]
+    fn what_decided_is_the_first_that_tells_them_apart() {
+        for (bids, by) in [
+            (vec![bid(3, 650, 0)], DecidedBy::Alone),
+            (vec![bid(1, 650, 2), bid(2, 700, 0)], DecidedBy::Expected),
+            (vec![bid(1, 650, 0), bid(2, 650, 1)], DecidedBy::Votes),
+            (vec![bid(2, 650, 1), bid(1, 650, 1)], DecidedBy::Age),
+            (
+                vec![bid(1, 650, 1), bid(2, 650, 2), bid(3, 600, 2)],
+                DecidedBy::Votes,
+            ),
+        ] {
+            let winner = choose(&bids).unwrap().winner;
+            assert_eq!(DecidedBy::of(&bids, winner), Some(by), "{bids:?}");
+        }
+        assert_eq!(DecidedBy::of(&[], 0), None);
+    }
+
+    #[test]
     fn agreement_has_a_label_and_without_votes_there_is_none() {
         let votes = |agree, all| VoteCount { agree, all };
         assert_eq!(votes(0, 0).confidence(), None);
@@ -309,8 +403,13 @@ mod tests {
         }
     }
 
+    /// References of so many answers.
+    fn shown(answers: usize) -> Vec<String> {
+        (0..answers).map(|at| format!("1a2b3c4{at}")).collect()
+    }
+
     fn verdicts(text: &str, answers: usize) -> Result<Vec<Option<ReviewVerdict>>, String> {
-        let said = read_review(text, answers)?;
+        let said = read_review(text, &shown(answers))?;
         Ok(said
             .iter()
             .map(|one| one.as_ref().map(|one| one.verdict))
@@ -321,7 +420,7 @@ mod tests {
     fn a_review_says_one_thing_of_each_answer() {
         use ReviewVerdict::{Agree, Disagree};
         let one = r#"{"verdict":"disagree","why":"x","correction":"Canberra."}"#;
-        let said = read_review(one, 1).unwrap();
+        let said = read_review(one, &shown(1)).unwrap();
         let only = said[0].as_ref().unwrap();
         assert_eq!(
             (only.verdict, only.correction.as_deref()),
@@ -345,6 +444,21 @@ mod tests {
                 vec![None, None],
             ),
             (r#"{"reviews":[]}"#, 2, vec![None, None]),
+            (
+                r#"{"of":"1a2b3c40","verdict":"agree","why":""}"#,
+                1,
+                vec![Some(Agree)],
+            ),
+            (
+                r#"{"reviews":[{"of":"[reference 1a2b3c41]","verdict":"agree","why":""},{"of":"1a2b3c40","verdict":"disagree","why":""}]}"#,
+                2,
+                vec![Some(Disagree), Some(Agree)],
+            ),
+            (
+                r#"{"reviews":[{"of":"A","verdict":"agree","why":""},{"of":"1a2b3c40","verdict":"agree","why":""}]}"#,
+                2,
+                vec![None, None],
+            ),
         ] {
             assert_eq!(verdicts(text, answers), Ok(expected), "{text}");
         }
@@ -380,18 +494,29 @@ mod tests {
             (r#"{"reviews":[{"of":"C","verdict":"agree","why":""}]}"#, 2),
             (r#"{"reviews":[{"verdict":"agree","why":""}]}"#, 2),
         ] {
-            assert!(read_review(text, answers).is_err(), "{text:.60}");
+            assert!(read_review(text, &shown(answers)).is_err(), "{text:.60}");
         }
+        let named = r#"{"reviews":[{"of":"C","verdict":"agree","why":""}]}"#;
+        let why = read_review(named, &shown(2)).unwrap_err();
+        let expected = "it names 'C'; expected: A (or 1a2b3c40), B (or 1a2b3c41)";
+        assert_eq!(why, expected);
+        // Two answers whose references are alike.
+        let alike = ["1a2b3c40", "1a2b3c40"].map(str::to_owned);
+        let named = named.replace("\"C\"", "\"1a2b3c40\"");
+        assert!(read_review(&named, &alike).is_err());
+        assert!(read_review(&named, &shown(2)).is_ok());
     }
 
     #[test]
     fn a_shape_is_met_by_what_is_read() {
         use crate::govern::reply::output::Shape;
-        let shape = |answers| Shape::schema(&review_shape(answers).to_string()).unwrap();
+        let shape = |answers| Shape::schema(&review_shape(&shown(answers)).to_string()).unwrap();
         assert!(shape(1).met_by(r#"{"verdict":"agree","why":""}"#).is_ok());
         assert!(shape(1).met_by(r#"{"verdict":"maybe","why":""}"#).is_err());
         let two = r#"{"reviews":[{"of":"A","verdict":"agree","why":""},{"of":"B","verdict":"agree","why":""}]}"#;
         assert!(shape(2).met_by(two).is_ok());
+        let by_reference = two.replace("\"A\"", "\"1a2b3c40\"");
+        assert!(shape(2).met_by(&by_reference).is_ok());
         let other = r#"{"reviews":[{"of":"C","verdict":"agree","why":""}]}"#;
         assert!(shape(2).met_by(other).is_err());
         let names: Vec<String> = [0, 1, 25, 26].into_iter().map(answer_name).collect();
@@ -419,7 +544,7 @@ mod tests {
         /// Whatever is in a reply: it is read, or is no vote.
         #[test]
         fn no_reply_is_a_fault(text in "\\PC{0,80}", answers in 0..4_usize) {
-            if let Ok(said) = read_review(&text, answers) {
+            if let Ok(said) = read_review(&text, &shown(answers)) {
                 prop_assert_eq!(said.len(), answers.max(1));
             }
         }

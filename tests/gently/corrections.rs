@@ -216,15 +216,25 @@ fn a_file_is_proposed_once() {
             .contains("correction ratify correction-1 correction-2"),
         "{made:#?}"
     );
-    // One that can't be ratified keeps none of the others from it.
-    let ratified = person
-        .gently(&["correction", "ratify", "1", "correction-1", "9", "2"])
+    // Where one can't be ratified none is, and it is said of all of them at once.
+    let refused = person
+        .gently(&["correction", "ratify", "1", "8", "9", "2"])
         .exits(2);
+    assert_eq!(refused.out, "", "{refused:#?}");
+    let said = refused.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "none of the 4 is ratified: no correction 'correction-8' is on record; no correction 'correction-9' is on \
+               record: gently correction list";
+    assert!(said.contains(why), "{refused:#?}");
+    let ratified = person
+        .gently(&["correction", "ratify", "1", "correction-1", "2"])
+        .exits(0);
     let each: Vec<&str> = ratified.out.lines().collect();
     assert_eq!(each.len(), 2, "{ratified:#?}");
-    for why in ["correction-1 is ratified already", "no correction"] {
-        assert!(ratified.err.contains(why), "{ratified:#?}");
-    }
+    let again = person.gently(&["correction", "ratify", "1"]).exits(2);
+    assert!(
+        again.err.contains("correction-1 is ratified already"),
+        "{again:#?}"
+    );
     person
         .gently(&["correction", "retire", "correction-2", "--reason", "no"])
         .exits(0);

@@ -130,11 +130,7 @@ fn a_conversation_is_summed_up_and_gone_on_from() {
     );
     // The next question is shown the handoff and nothing before it.
     let next = person.gently(&["ask", "When does it leave?"]).exits(0);
-    assert!(
-        next.err
-            .contains("shown: handoff-1, and nothing was said after it"),
-        "{next:#?}"
-    );
+    assert!(next.err.contains("shown: handoff-1"), "{next:#?}");
     let shown = sent(&server);
     assert_eq!(
         shown[1],

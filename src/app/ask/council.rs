@@ -12,7 +12,7 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt, monotoni
 use crate::app::look::conversation::{ConversationScope, join_project};
 use crate::app::look::not_shown::UnshownReference;
 use crate::app::prove::tree_heads;
-use crate::app::remember::correction::{CorrectionInput, propose};
+use crate::app::remember::correction::{CorrectionInput, ProposalEnd, propose};
 use crate::app::remember::project;
 use crate::app::set_up::specialist::choice::{ChosenSpecialist, NOTHING_RATED, nobody, of_council};
 use crate::ask::recall::{DeclaredContext, Reference};
@@ -20,8 +20,8 @@ use crate::ask::refer::{ParentTurn, ThreadPosition};
 use crate::ask::{AskError, TurnControl, TurnEnd};
 use crate::continuity::declared::TurnContext;
 use crate::govern::council::{
-    CouncilBid, CouncilChoice, CouncilPlan, ReviewSaying, VoteCount, answer_name, choose,
-    read_review, review_shape,
+    CouncilBid, CouncilChoice, CouncilPlan, DecidedBy, ReviewSaying, VoteCount, answer_name,
+    choose, read_review, review_shape,
 };
 use crate::govern::reply::output::Shape;
 use crate::govern::sight_rules::SightWish;
@@ -31,6 +31,7 @@ use crate::record::ledger::correction::ARBITER;
 use crate::record::ledger::council::{AccuracyLevel, COUNCIL, CouncilPlace};
 use crate::record::ledger::measures::{CouncilRound, QuestionDoor};
 use crate::record::ledger::params::Cost;
+use crate::record::ledger::short_name::short_name;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, thread_id};
 use crate::session;
 use crate::store::ReadStore;
@@ -150,6 +151,16 @@ pub struct PeerReview {
     pub answers: Vec<ReviewedAnswer>,
 }
 
+/// What a review would have put right.
+pub struct ReviewProposal {
+    /// Place of the member who reviews.
+    pub by: usize,
+    /// What it says is right.
+    pub text: String,
+    /// What became of it.
+    pub end: ProposalEnd,
+}
+
 /// A council that is over.
 pub struct CouncilResult {
     /// Id of its artifact; none where nothing could be decided, and where it was interrupted.
@@ -162,10 +173,10 @@ pub struct CouncilResult {
     pub reviews: Vec<PeerReview>,
     /// Place of the chosen member, and its payment.
     pub choice: Option<CouncilChoice>,
-    /// Ids of the corrections that reviews proposed.
-    pub corrections: Vec<String>,
-    /// Corrections that could not be recorded, with why.
-    pub refused_corrections: Vec<String>,
+    /// What decided between the answers; none where nothing could be decided.
+    pub decided_by: Option<DecidedBy>,
+    /// The corrections that reviews propose.
+    pub proposals: Vec<ReviewProposal>,
     /// Milliseconds from the first question to the decision.
     pub took_ms: u64,
     /// What all of it cost, by currency.
@@ -178,6 +189,35 @@ impl CouncilResult {
     /// The chosen member.
     pub fn winner(&self) -> Option<&CouncilMember> {
         self.choice.map(|choice| &self.members[choice.winner])
+    }
+
+    /// Ids of the corrections that are on record by it.
+    pub fn corrections(&self) -> Vec<&str> {
+        let ends = self.proposals.iter().map(|proposal| &proposal.end);
+        let ids = ends.filter_map(|end| match end {
+            ProposalEnd::Recorded(id) => Some(id.as_str()),
+            ProposalEnd::Known { .. } | ProposalEnd::Refused(_) => None,
+        });
+        ids.collect()
+    }
+
+    /// Why what a review proposes is not on record by it, in a sentence; none of what is.
+    pub fn why_unrecorded(&self, proposal: &ReviewProposal) -> Option<String> {
+        let by = &self.members.get(proposal.by)?.chosen.name;
+        match &proposal.end {
+            ProposalEnd::Recorded(_) => None,
+            ProposalEnd::Known { id, is_in_force } => {
+                let stands = match is_in_force {
+                    true => "it is in force",
+                    false => "it waits to be ratified",
+                };
+                let known = short_name(id);
+                Some(format!("{by} proposes what {known} says already; {stands}"))
+            }
+            ProposalEnd::Refused(why) => {
+                Some(format!("what {by} proposes can't be a correction: {why}"))
+            }
+        }
     }
 
     /// The turn that is shown: that of the chosen member, else of the first that is on record.
@@ -290,6 +330,17 @@ fn told_of(members: &[ChosenSpecialist], plan: CouncilPlan, first: &ChosenSpecia
         (false, []) => "by ratings".to_owned(),
         (false, names) => format!("by ratings; nothing of {} is rated yet", names.join(", ")),
     };
+    let known = match first.is_prior() || !first.is_unrated_here() {
+        true => known,
+        false => format!(
+            "nothing is rated in {} yet, so {}",
+            first.domain_names(),
+            match answering.len() {
+                1 => "the oldest answers",
+                _ => "the votes decide",
+            }
+        ),
+    };
     let (names, domains) = (names(answering), first.domains_told());
     format!("asked: {names}{reviews} ({domains}; {known})")
 }
@@ -357,15 +408,15 @@ impl CouncilSetup<'_> {
             level: self.level,
             costs: costs(&members, &reviews),
             choice: None,
-            corrections: Vec::new(),
-            refused_corrections: Vec::new(),
+            decided_by: None,
+            proposals: Vec::new(),
             took_ms: 0,
             is_interrupted: listener.control.cancelled.is_cancelled(),
             members,
             reviews,
         };
         if !result.is_interrupted {
-            result.choice = chosen(&result.members);
+            (result.choice, result.decided_by) = chosen(&result.members).unzip();
             self.decide(&mut result).await?;
         }
         result.took_ms = monotonic_millis().saturating_sub(begun);
@@ -550,6 +601,7 @@ impl CouncilSetup<'_> {
     ) -> Result<Vec<PeerReview>, CouncilError> {
         let answered = |at: &usize| members[*at].answered().is_some();
         let answers: Vec<usize> = (0..members.len()).filter(answered).collect();
+        let answers = as_shown(&self.opened.store, members, answers)?;
         let reviews = |at: &usize| members[*at].end.is_none() || answered(at);
         let mut asked: Vec<(usize, Vec<usize>)> = Vec::new();
         for by in (0..members.len()).filter(reviews) {
@@ -567,18 +619,18 @@ impl CouncilSetup<'_> {
         });
         let requests: Vec<AskRequest> = requests.collect::<Result<_, _>>()?;
         let ends = self.round(&requests, listener).await?;
-        let reviews = asked.into_iter().zip(ends).map(|((by, of), end)| {
-            let said = sayings(&end, &of, members);
+        let mut reviews = Vec::new();
+        for ((by, of), end) in asked.into_iter().zip(ends) {
+            let said = sayings(&self.opened.store, &end, &of, members)?;
             let answers = of.into_iter().zip(said);
-            PeerReview {
+            let answers = answers.map(|(of, saying)| ReviewedAnswer { of, saying });
+            reviews.push(PeerReview {
                 by,
                 end,
-                answers: answers
-                    .map(|(of, saying)| ReviewedAnswer { of, saying })
-                    .collect(),
-            }
-        });
-        Ok(reviews.collect())
+                answers: answers.collect(),
+            });
+        }
+        Ok(reviews)
     }
 
     /// The question that a review is.
@@ -588,12 +640,13 @@ impl CouncilSetup<'_> {
         of: &[&AskResult],
         thread: Uuid,
     ) -> Result<AskRequest, OpenHomeError> {
-        let shape = Shape::schema(&review_shape(of.len()).to_string());
-        let shape = shape.map_err(|e| refused(format!("the shape of a review: {e}")))?;
         let exchanges: Vec<Uuid> = of.iter().map(|asked| asked.exchange()).collect();
+        let references = references(&self.opened.store, &exchanges)?;
+        let shape = Shape::schema(&review_shape(&references).to_string());
+        let shape = shape.map_err(|e| refused(format!("the shape of a review: {e}")))?;
         let parent = exchanges.first().copied();
         Ok(AskRequest {
-            text: review_text(&references(&self.opened.store, &exchanges)?),
+            text: review_text(&references),
             call: CallOptions {
                 shape: Some(shape),
                 ..CallOptions::default()
@@ -654,8 +707,10 @@ impl CouncilSetup<'_> {
     /// Proposes what reviews say is right in the place of an answer, each once.
     async fn propose(&self, result: &mut CouncilResult) -> Result<(), CouncilError> {
         let mut known = BTreeSet::new();
-        let mut made = Vec::new();
-        for said in result.reviews.iter().flat_map(|review| &review.answers) {
+        let (mut from, mut made) = (Vec::new(), Vec::new());
+        let reviews = result.reviews.iter();
+        let said = reviews.flat_map(|one| one.answers.iter().map(|said| (one.by, said)));
+        for (by, said) in said {
             let Ok(saying) = &said.saying else { continue };
             let (Some(text), Some(about)) =
                 (&saying.correction, result.members[said.of].answered())
@@ -664,6 +719,7 @@ impl CouncilSetup<'_> {
             };
             let exchange = about.exchange();
             if known.insert((exchange, text.trim().to_owned())) {
+                from.push(by);
                 made.push(CorrectionInput {
                     about: Some(exchange.to_string()),
                     domain: result.members[said.of].chosen.domain().parse().ok(),
@@ -671,9 +727,14 @@ impl CouncilSetup<'_> {
                 });
             }
         }
-        let (corrections, refused) = propose(self.opened, self.key, &made, ARBITER).await?;
-        result.corrections = corrections;
-        result.refused_corrections = refused;
+        let ends = propose(self.opened, self.key, &made, ARBITER).await?;
+        let proposals = from.into_iter().zip(made).zip(ends);
+        let proposals = proposals.map(|((by, made), end)| ReviewProposal {
+            by,
+            text: made.claim,
+            end,
+        });
+        result.proposals = proposals.collect();
         Ok(())
     }
 }
@@ -693,8 +754,29 @@ impl CouncilMember {
     }
 }
 
+/// Members whose answers are reviewed, in the order in which a reviewer is shown the answers: that in
+/// which those are on record.
+fn as_shown(
+    store: &ReadStore,
+    members: &[CouncilMember],
+    answers: Vec<usize>,
+) -> Result<Vec<usize>, OpenHomeError> {
+    let placed = answers.into_iter().map(|at| {
+        let asked = members[at].answered();
+        let events = asked.map(|asked| store.events_of(asked.exchange()));
+        let events = events.transpose()?.unwrap_or_default();
+        let answer = events
+            .iter()
+            .find(|event| event.kind == EventKind::Execution);
+        Ok((answer.map(|event| event.index), at))
+    });
+    let mut placed = placed.collect::<Result<Vec<_>, OpenHomeError>>()?;
+    placed.sort_unstable();
+    Ok(placed.into_iter().map(|(_, at)| at).collect())
+}
+
 /// The first digits of the references by which a reviewer is shown answers.
-fn references(store: &ReadStore, answers: &[Uuid]) -> Result<Vec<String>, OpenHomeError> {
+pub fn references(store: &ReadStore, answers: &[Uuid]) -> Result<Vec<String>, OpenHomeError> {
     const DIGITS: usize = 8;
     let reference = |exchange: &Uuid| -> Result<String, OpenHomeError> {
         let row = store.exchange(*exchange)?;
@@ -728,17 +810,20 @@ fn review_text(of: &[String]) -> String {
 
 /// What a review says of each of some answers, or why that is no vote.
 fn sayings(
+    store: &ReadStore,
     end: &MemberEnd,
     of: &[usize],
     members: &[CouncilMember],
-) -> Vec<Result<ReviewSaying, String>> {
-    let all = |why: String| of.iter().map(|_| Err(why.clone())).collect();
+) -> Result<Vec<Result<ReviewSaying, String>>, OpenHomeError> {
+    let all = |why: String| Ok(of.iter().map(|_| Err(why.clone())).collect());
     let asked = match (end.asked(), end.why_unanswered()) {
         (Some(asked), None) => asked,
         (_, why) => return all(why.unwrap_or_default()),
     };
     let text = asked.answer().unwrap_or_default();
-    let said = match read_review(text, of.len()) {
+    let answers = of.iter().filter_map(|of| members[*of].answered());
+    let answers: Vec<Uuid> = answers.map(AskResult::exchange).collect();
+    let said = match read_review(text, &references(store, &answers)?) {
         Ok(said) => said,
         Err(why) => return all(format!("no vote: {why}")),
     };
@@ -749,7 +834,7 @@ fn sayings(
             true => said.ok_or_else(|| "no vote: it says nothing of it, or two things".to_owned()),
         }
     });
-    each.collect()
+    Ok(each.collect())
 }
 
 /// Whether a reviewer was shown an answer.
@@ -763,8 +848,8 @@ fn is_shown(context: &TurnContext, answer: &AskResult) -> bool {
         .any(|(_, event)| event.kind() == EventKind::Execution && event.place().turn_id == exchange)
 }
 
-/// Which of the members' answers is chosen.
-fn chosen(members: &[CouncilMember]) -> Option<CouncilChoice> {
+/// Which of the members' answers is chosen, and by what.
+fn chosen(members: &[CouncilMember]) -> Option<(CouncilChoice, DecidedBy)> {
     let answered = |at: &usize| members[*at].answered().is_some();
     let places: Vec<usize> = (0..members.len()).filter(answered).collect();
     let bids = places.iter().map(|at| CouncilBid {
@@ -772,11 +857,11 @@ fn chosen(members: &[CouncilMember]) -> Option<CouncilChoice> {
         welfare: members[*at].welfare(),
         votes: members[*at].votes,
     });
-    let choice = choose(&bids.collect::<Vec<_>>())?;
-    Some(CouncilChoice {
-        winner: places[choice.winner],
-        ..choice
-    })
+    let bids: Vec<CouncilBid> = bids.collect();
+    let choice = choose(&bids)?;
+    let by = DecidedBy::of(&bids, choice.winner)?;
+    let winner = places[choice.winner];
+    Some((CouncilChoice { winner, ..choice }, by))
 }
 
 /// What all turns cost, by currency, in the order in which those come.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::app::ask::council::references;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::set_up::specialist::called;
 use crate::ask::stored_text::StoredTexts;
 use crate::govern::choice::DomainShare;
-use crate::govern::council::{VoteCount, read_review};
+use crate::govern::council::{CouncilBid, DecidedBy, VoteCount, read_review};
 use crate::home::Home;
 use crate::record::ledger::council::{
     COUNCIL, CouncilAnswer, CouncilPlace, CouncilReview, CouncilSaying, council_of,
@@ -84,6 +85,22 @@ impl RecordedCouncil {
         let mut members = self.members.iter();
         members.find(|member| member.of.place == CouncilPlace::Won)
     }
+
+    /// What decided between the answers.
+    pub fn decided_by(&self) -> Option<DecidedBy> {
+        let is_answer = |member: &&RecordedMember| {
+            matches!(member.of.place, CouncilPlace::Won | CouncilPlace::Lost)
+        };
+        let answers: Vec<&RecordedMember> = self.members.iter().filter(is_answer).collect();
+        let bids = answers.iter().map(|member| CouncilBid {
+            specialist: member.of.specialist,
+            welfare: member.of.welfare,
+            votes: member.votes,
+        });
+        let mut places = answers.iter().map(|member| member.of.place);
+        let winner = places.position(|place| place == CouncilPlace::Won)?;
+        DecidedBy::of(&bids.collect::<Vec<_>>(), winner)
+    }
 }
 
 /// So many councils are listed at most.
@@ -141,7 +158,7 @@ fn read(
     store: &ReadStore,
     all: &Specialists,
     row: &ArtifactRow,
-) -> Result<Option<RecordedCouncil>, StoreError> {
+) -> Result<Option<RecordedCouncil>, OpenHomeError> {
     let document = row.document.as_deref();
     let said = council_of(row.line, &row.kind, &row.id, document);
     let (Some(said), Some(content)) = (said, content(document)) else {
@@ -162,7 +179,7 @@ fn read(
     let reviews = reviews
         .iter()
         .map(|review| recorded_review(store, all, (review, &reviews), &answers));
-    let reviews = reviews.collect::<Result<_, _>>()?;
+    let reviews = reviews.collect::<Result<_, OpenHomeError>>()?;
     let members = answers.into_iter().map(|of| {
         let votes = votes.get(&of.exchange).copied().unwrap_or_default();
         recorded_member(store, all, of, votes)
@@ -176,7 +193,7 @@ fn read(
         method: text("method"),
         domains: domains(&content),
         question,
-        members: members.collect::<Result<_, _>>()?,
+        members: members.collect::<Result<_, StoreError>>()?,
         reviews,
     }))
 }
@@ -251,7 +268,7 @@ fn recorded_review(
     all: &Specialists,
     (review, reviews): (&CouncilReview, &[CouncilReview]),
     answers: &[CouncilAnswer],
-) -> Result<RecordedReview, StoreError> {
+) -> Result<RecordedReview, OpenHomeError> {
     // A review names answers by their order among those that it was shown.
     let shown: Vec<Uuid> = reviews
         .iter()
@@ -260,7 +277,8 @@ fn recorded_review(
         .collect();
     let at = shown.iter().position(|of| *of == review.of);
     let (_, text) = texts(store, review.exchange)?;
-    let said = text.and_then(|text| read_review(&text, shown.len()).ok());
+    let references = references(store, &shown)?;
+    let said = text.and_then(|text| read_review(&text, &references).ok());
     let why = said
         .zip(at)
         .and_then(|(mut said, at)| said.get_mut(at)?.take());

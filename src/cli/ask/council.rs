@@ -6,17 +6,18 @@ use crate::app::ask::council::{
 };
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::look::not_shown::UnshownReference;
+use crate::app::remember::correction::ProposalEnd;
 use crate::app::set_up::specialist::choice::thousandths;
 use crate::ask::TurnEnd;
-use crate::govern::council::confidence_label;
+use crate::govern::council::{CouncilChoice, DecidedBy, VoteCount, confidence_label};
 use crate::record::ledger::council::ReviewVerdict;
 use crate::record::ledger::short_name::short_name;
 
 use super::receipt::ReceiptFile;
 use super::turn::{TurnReport, TurnScreen};
 use crate::cli::remember::context::{self, LossesTold};
-use crate::cli::screen::quiet;
 use crate::cli::screen::terminal::Terminal;
+use crate::cli::screen::{beginning, quiet};
 use crate::cli::{COULD_NOT, NEGATIVE, could_not, program, say};
 
 impl TurnScreen<'_> {
@@ -115,50 +116,12 @@ fn no_answer(member: &CouncilMember) -> Option<String> {
     ))
 }
 
-/// `council-1: lawyer of 2, W 0.650, payment 0.650 · 1 of 1 agree (High) · 3.4 s · $0.0041`, and below it
-/// who gave no answer, who disagrees and what is proposed.
+/// Who was chosen and how, and below it who gave no answer, who disagrees, what is proposed, and how to see
+/// all of it.
 fn lines_of(result: &CouncilResult) -> Vec<String> {
     let mut lines = Vec::new();
     if let (Some(winner), Some(choice)) = (result.winner(), result.choice) {
-        let id = result
-            .id
-            .as_deref()
-            .map_or("council".to_owned(), short_name);
-        let asked = result
-            .members
-            .iter()
-            .filter(|one| one.on_record().is_some());
-        let votes = match (winner.votes.all, winner.votes.confidence()) {
-            (all, Some(confidence)) => format!(
-                "{} of {all} agree ({})",
-                winner.votes.agree,
-                confidence_label(confidence)
-            ),
-            (_, None) => "no votes".to_owned(),
-        };
-        let mut parts = vec![
-            format!(
-                "{id}: {} of {}, W {}, payment {}",
-                quiet(&winner.chosen.name),
-                asked.count(),
-                thousandths(winner.welfare() / 1000),
-                thousandths(choice.payment / 1000)
-            ),
-            votes,
-            format!(
-                "{}.{} s",
-                result.took_ms / 1000,
-                result.took_ms % 1000 / 100
-            ),
-        ];
-        parts.extend(result.costs.iter().map(ToString::to_string));
-        lines.push(parts.join(" · "));
-        if winner.chosen.is_prior() {
-            lines.push(format!(
-                "nothing is known of them yet: rate the answer with {} rate last good, or bad",
-                program()
-            ));
-        }
+        lines.extend(chosen_lines(result, winner, choice));
     } else {
         let why = match result.is_interrupted {
             true => "given up: what came is on record, and no council decided",
@@ -168,19 +131,107 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
     }
     lines.extend(result.members.iter().filter_map(no_answer));
     lines.extend(review_lines(result));
-    let ids = result.corrections.iter().map(|id| short_name(id));
+    lines.extend(proposal_lines(result));
+    if let Some(id) = &result.id {
+        lines.push(format!(
+            "every answer and review of it: {} council show {}",
+            program(),
+            short_name(id)
+        ));
+    }
+    lines
+}
+
+/// `council-1: lawyer of 2, W 0.650, payment 0.650` and `2 of 2 agree (High) · 3.4 s · $0.0041`, and what
+/// decided where ratings did not.
+fn chosen_lines(
+    result: &CouncilResult,
+    winner: &CouncilMember,
+    choice: CouncilChoice,
+) -> Vec<String> {
+    let members = result.members.iter();
+    let asked = members.filter(|one| one.on_record().is_some()).count();
+    let (id, name) = (result.id.as_deref(), quiet(&winner.chosen.name));
+    let id = id.map_or("council".to_owned(), short_name);
+    let welfare = thousandths(winner.welfare() / 1000);
+    let head = match asked {
+        1 => format!("{id}: {name} answered alone, W {welfare}"),
+        _ => format!(
+            "{id}: {name} of {asked}, W {welfare}, payment {}",
+            thousandths(choice.payment / 1000)
+        ),
+    };
+    let took = result.took_ms;
+    let mut parts = vec![
+        votes(winner.votes),
+        format!("{}.{} s", took / 1000, took % 1000 / 100),
+    ];
+    parts.extend(result.costs.iter().map(ToString::to_string));
+    let mut lines = vec![head, parts.join(" · ")];
+    let even = match result.decided_by {
+        Some(DecidedBy::Votes) => Some("the votes decided"),
+        Some(DecidedBy::Age) => Some("the votes are even, so the oldest was chosen"),
+        Some(DecidedBy::Alone | DecidedBy::Expected) | None => None,
+    };
+    let chosen = &winner.chosen;
+    let known = match (chosen.is_prior(), chosen.is_unrated_here()) {
+        (true, _) => "nothing is known of them yet".to_owned(),
+        (false, true) => format!("nothing is rated in {}", quiet(&chosen.domain_names())),
+        (false, false) => "ratings expect the same of them".to_owned(),
+    };
+    match even {
+        Some(even) => lines.push(format!("{known}; {even}")),
+        None if chosen.is_prior() => lines.push(known),
+        None => {}
+    }
+    if chosen.is_prior() {
+        let program = program();
+        lines.push(format!("to rate the answer: {program} rate last good"));
+        lines.push(format!("or: {program} rate last bad"));
+    }
+    lines
+}
+
+/// `2 of 2 agree (High)`
+fn votes(votes: VoteCount) -> String {
+    let Some(label) = votes.confidence().map(confidence_label) else {
+        return "no votes".to_owned();
+    };
+    match (votes.agree, votes.all) {
+        (0, 1) => format!("its one review disagrees ({label})"),
+        (1, 1) => format!("its one review agrees ({label})"),
+        (agree, all) => format!("{agree} of {all} agree ({label})"),
+    }
+}
+
+/// What reviews propose as right, and how to make it count.
+fn proposal_lines(result: &CouncilResult) -> Vec<String> {
+    /// Longer ones are cut.
+    const EXCERPT: usize = 200;
+    let mut lines = Vec::new();
+    for proposal in &result.proposals {
+        lines.push(match &proposal.end {
+            ProposalEnd::Recorded(id) => format!(
+                "{} proposes {}: {}",
+                quiet(&result.members[proposal.by].chosen.name),
+                short_name(id),
+                beginning(&quiet(&proposal.text), EXCERPT)
+            ),
+            ProposalEnd::Known { .. } | ProposalEnd::Refused(_) => {
+                quiet(&result.why_unrecorded(proposal).unwrap_or_default())
+            }
+        });
+    }
+    let ids = result.corrections().into_iter().map(short_name);
     let ids: Vec<String> = ids.collect();
     if !ids.is_empty() {
+        let it = if ids.len() == 1 { "it" } else { "them" };
         lines.push(format!(
-            "reviews propose what is right, to be read by {0} correction list; to make it count: {0} correction ratify {1}",
+            "to make {it} count: {} correction ratify {}",
             program(),
             ids.join(" ")
         ));
     }
-    let refused = result.refused_corrections.iter();
-    lines.extend(
-        refused.map(|why| format!("a review's correction is not on record: {}", quiet(why))),
-    );
     lines
 }
 
@@ -189,16 +240,26 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
     let name = |at: usize| quiet(&result.members[at].chosen.name);
     let mut lines = Vec::new();
     for review in &result.reviews {
+        let by = name(review.by);
+        // Of each reason why there is no vote, whose answers it is about.
+        let mut unread: Vec<(&str, Vec<String>)> = Vec::new();
         for said in &review.answers {
-            let (by, of) = (name(review.by), name(said.of));
+            let of = name(said.of);
             match &said.saying {
                 Ok(saying) if saying.verdict == ReviewVerdict::Disagree => {
                     lines.push(format!("{by} disagrees with {of}: {}", quiet(&saying.why)));
                 }
                 Ok(_) => {}
-                Err(why) => lines.push(format!("{by} on {of}: {}", quiet(why))),
+                Err(why) => match unread.iter_mut().find(|(known, _)| known == &why.as_str()) {
+                    Some((_, about)) => about.push(of),
+                    None => unread.push((why, vec![of])),
+                },
             }
         }
+        let unread = unread.into_iter();
+        lines.extend(
+            unread.map(|(why, about)| format!("{by} on {}: {}", about.join(", "), quiet(why))),
+        );
     }
     lines
 }

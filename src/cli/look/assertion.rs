@@ -10,7 +10,7 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::look::assertion::CheckReportView;
 
 use crate::cli::screen::{counted, quiet, thousandths};
-use crate::cli::{NEGATIVE, present, say};
+use crate::cli::{NEGATIVE, present, program, say};
 
 /// Subcommands of `gently assertion`.
 #[derive(Debug, Subcommand)]
@@ -55,6 +55,9 @@ pub fn run(command: &AssertionCommand, json: bool) -> Result<u8, OpenHomeError> 
     };
     let report = check_report(&open::existing_home()?, &request)?;
     let printed = present(json, || CheckReportView::of(&report), || text(&report));
+    if report.whole.made > report.whole.passed {
+        say(&format!("what failed: {} drift list --all", program()));
+    }
     if report.whole.made > 0 {
         return Ok(printed);
     }
@@ -64,6 +67,11 @@ pub fn run(command: &AssertionCommand, json: bool) -> Result<u8, OpenHomeError> 
     Ok(NEGATIVE.max(printed))
 }
 
+/// What a number in the report is.
+const WORTH: &str = "
+Worth: what these checks add to what is expected of the answers.
+";
+
 fn text(report: &CheckReport) -> String {
     if report.whole.made == 0 {
         return String::new();
@@ -72,7 +80,7 @@ fn text(report: &CheckReport) -> String {
         || "since the first question".to_owned(),
         |since| format!("since {since}"),
     );
-    let mut text = format!("all  {since}\n{}", block(&report.whole));
+    let mut text = format!("All checks {since}\n{}", block(&report.whole));
     for part in &report.parts {
         text.push_str(&format!(
             "\n{}\n{}",
@@ -80,6 +88,7 @@ fn text(report: &CheckReport) -> String {
             block(&part.tally)
         ));
     }
+    text.push_str(WORTH);
     text
 }
 
@@ -98,12 +107,12 @@ fn block(tally: &CheckTally) -> String {
     parts.extend(
         tally
             .share()
-            .map(|share| format!("{} of 1", thousandths(share))),
+            .map(|share| format!("a share of {}", thousandths(share))),
     );
     let failed = [
         (tally.blocking, "withheld an answer"),
         (tally.soft, "failed with a warning"),
-        (tally.noted, "failed and noted"),
+        (tally.noted, "failed and noted on record"),
     ];
     let failed = failed.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(failed.map(|(count, what)| format!("{count} {what}")));
@@ -134,7 +143,7 @@ mod tests {
         };
         assert_eq!(
             block(&tally),
-            "    made   3 checks: 2 passed, 0.666 of 1, 1 failed with a warning\n    worth  -0.050\n"
+            "    made   3 checks: 2 passed, a share of 0.666, 1 failed with a warning\n    worth  -0.050\n"
         );
         tally.bonus = None;
         assert!(block(&tally).contains("worth  not known"));

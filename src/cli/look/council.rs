@@ -5,7 +5,7 @@ use clap::Subcommand;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::council::{MOST_COUNCILS, RecordedCouncil, RecordedMember, list, one};
 use crate::app::set_up::specialist::choice::thousandths;
-use crate::govern::council::confidence_label;
+use crate::govern::council::{DecidedBy, confidence_label};
 use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
 use crate::record::ledger::reply::readable;
 use crate::record::ledger::short_name::short_name;
@@ -117,8 +117,12 @@ fn text(council: &RecordedCouncil) -> String {
     let domains = council.domains.iter();
     let domains = domains.map(|one| format!("{} {}", quiet(&one.domain), thousandths(one.share)));
     let domains: Vec<String> = domains.collect();
-    let known = match council.basis.as_str() {
-        "prior" => "no answer of theirs was rated yet",
+    let known = match (council.basis.as_str(), council.decided_by()) {
+        ("prior", _) => "no answer of theirs was rated yet",
+        (_, Some(DecidedBy::Votes)) => "the same was expected of them, and the votes decided",
+        (_, Some(DecidedBy::Age)) => {
+            "the same was expected of them, the votes are even, and the oldest was chosen"
+        }
         _ => "by ratings",
     };
     let mut text = format!(

@@ -149,8 +149,12 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
         }
         match found.elsewhere {
             None | Some(0) => {}
-            Some(1) => say(&format!("1 is of another conversation: {all_listed}")),
-            Some(more) => say(&format!("{more} are of other conversations: {all_listed}")),
+            Some(1) => say(&format!(
+                "1 more warning is of another conversation: {all_listed}"
+            )),
+            Some(more) => say(&format!(
+                "{more} more warnings are of other conversations: {all_listed}"
+            )),
         }
         found.events.iter().map(|event| line(event, now)).collect()
     };

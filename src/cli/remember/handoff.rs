@@ -141,7 +141,7 @@ async fn run_due(
     let told = Notices::default();
     let due = uncovered(opened, wanted).await?;
     if due.is_empty() {
-        say("no handoff is due: no conversation of at least 5 messages lacks a valid one");
+        say("no handoff is due: each conversation of 5 messages or more has one already");
     }
     let (mut runs, mut worst, mut main_before) = (Vec::new(), FINE, None);
     for UncoveredConversation { thread, trigger } in due {

@@ -8,7 +8,7 @@ use crate::app::remember::items::list::{
     ItemList, MOST, intent as declared_intent, list, no_intent, one,
 };
 use crate::app::remember::items::{
-    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
+    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratifiable, ratify,
 };
 use crate::ask::stored_text::changed_words;
 use crate::continuity::candidate::Confidence;
@@ -269,8 +269,9 @@ async fn put(
 /// others from it.
 pub async fn ratify_each(kind: ItemKind, ids: &[String], json: bool) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
+    let ids = ratifiable(&opened, kind, ids).await?;
     let mut worst = FINE;
-    for id in ids {
+    for id in &ids {
         let code = match ratify(&opened, kind, id).await {
             Ok(item) => told(&item, json),
             Err(error) => stopped(&error, json),

@@ -7,7 +7,7 @@ use crate::app::ask::AskResult;
 use crate::app::ask::council::{CouncilMember, CouncilResult, MemberEnd, PeerReview};
 use crate::app::redacted::clean;
 use crate::ask::TurnEnd;
-use crate::govern::council::{VoteCount, confidence_label};
+use crate::govern::council::{DecidedBy, VoteCount, confidence_label};
 use crate::record::ledger::params::Cost;
 use crate::view::set_up::specialist::DomainShareView;
 
@@ -39,6 +39,9 @@ pub struct CouncilTurnView {
     pub domains: Vec<DomainShareView>,
     /// Name of the specialist whose answer was chosen.
     pub winner: Option<String>,
+    /// What decided: `expected`, `votes` between those of whom the same is expected, `age` where those are
+    /// even, too, `alone` with one answer; null where nothing could be decided.
+    pub decided_by: Option<&'static str>,
     /// The winner's payment, in millionths.
     pub payment: Option<u64>,
     /// The members, of whom most is expected first.
@@ -145,6 +148,7 @@ impl CouncilTurnView {
                 DomainShareView::of_all(&member.chosen.shares)
             }),
             winner: council.winner().map(|member| member.chosen.name.clone()),
+            decided_by: council.decided_by.map(DecidedBy::name),
             payment: council.choice.map(|choice| choice.payment),
             members: members
                 .map(|(at, member)| member_view(council, at, member))
@@ -154,11 +158,16 @@ impl CouncilTurnView {
                 .iter()
                 .map(|review| review_view(council, review))
                 .collect(),
-            corrections: council.corrections.clone(),
+            corrections: council
+                .corrections()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             refused_corrections: council
-                .refused_corrections
+                .proposals
                 .iter()
-                .map(|why| clean(why))
+                .filter_map(|proposal| council.why_unrecorded(proposal))
+                .map(|why| clean(&why))
                 .collect(),
             took_ms: council.took_ms,
             costs: council.costs.clone(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::app::look::council::{RecordedCouncil, RecordedMember, RecordedReview};
-use crate::govern::council::confidence_label;
+use crate::govern::council::{DecidedBy, confidence_label};
 use crate::view::ask::council::{NO_VOTES, VoteCountView};
 use crate::view::set_up::specialist::DomainShareView;
 
@@ -29,6 +29,9 @@ pub struct CouncilView {
     pub question: Option<String>,
     /// Name of the specialist whose answer was chosen.
     pub winner: Option<String>,
+    /// What decided: `expected`, `votes` between those of whom the same was expected, `age` where those
+    /// were even, too, `alone` with one answer.
+    pub decided_by: Option<&'static str>,
     /// The members, of whom most was expected first.
     pub members: Vec<RecordedMemberView>,
     /// What the reviews say.
@@ -100,6 +103,7 @@ impl CouncilView {
             domains: DomainShareView::of_all(&council.domains),
             question: council.question.clone(),
             winner: council.winner().map(|member| member.name.clone()),
+            decided_by: council.decided_by().map(DecidedBy::name),
             members: council.members.iter().map(RecordedMemberView::of).collect(),
             reviews: council.reviews.iter().map(RecordedReviewView::of).collect(),
         }

@@ -344,20 +344,31 @@ impl CheckedCorrection {
         })
     }
 
-    /// The correction in force that says the same, among those that its words find. One that has faded
-    /// may be said again.
+    /// The correction in force that says the same.
     fn same_in_force(&self, store: &ReadStore, now: Seconds) -> Result<Option<String>, StoreError> {
+        let same = self.same(store, now, ItemState::is_in_force)?;
+        Ok(same.map(|known| known.id))
+    }
+
+    /// The correction in such a state that says the same, among those that its words find. One that has
+    /// faded may be said again.
+    fn same(
+        &self,
+        store: &ReadStore,
+        now: Seconds,
+        is_such: impl Fn(ItemState) -> bool,
+    ) -> Result<Option<Item>, StoreError> {
         let (item, rejected) = self.clean(&mut Placeholders::new([0; 32]));
         let text = correction_text(item.text.as_str(), rejected.as_str());
         let text = unnumbered(&text);
         let subject = item.subject.as_ref().map(Clean::as_str);
-        let found = store.items_like(&words(&text), LOOKED_AT, 1)?;
+        let found = store.items_like(&words(&text), LOOKED_AT, LOOKED_AT)?;
         let same = found.into_iter().find(|(known, said, _)| {
             let is_same = unnumbered(said) == text && known.subject.as_deref() == subject;
-            let counts = known.state.is_in_force() && known.confidence_left(now) >= MEDIUM;
+            let counts = is_such(known.state) && known.confidence_left(now) >= MEDIUM;
             is_same && known.kind == ItemKind::Correction && counts
         });
-        Ok(same.map(|(known, ..)| known.id))
+        Ok(same.map(|(known, ..)| known))
     }
 
     /// It without its secrets, and the kinds of those.
@@ -481,28 +492,50 @@ pub async fn add(
     })
 }
 
-/// Proposes corrections that somebody else than a person found, all in one step: they count once a
-/// person ratifies them. Gives their ids, and of those that are none or are in force already why.
+/// What became of a correction that somebody else than a person proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProposalEnd {
+    /// It is on record, under this id, and counts once a person ratifies it.
+    Recorded(String),
+    /// Another one says the same.
+    Known {
+        /// Its id.
+        id: String,
+        /// Whether it counts; else it waits to be ratified.
+        is_in_force: bool,
+    },
+    /// It can't be one, and why.
+    Refused(String),
+}
+
+/// Proposes corrections that somebody else than a person found, all in one step; says of each, in
+/// their order, what became of it.
 pub async fn propose(
     opened: &OpenHome,
     key: Hash32,
     said: &[CorrectionInput],
     source: &'static str,
-) -> Result<(Vec<String>, Vec<String>), OpenHomeError> {
-    let (mut waiting, mut refused) = (Vec::new(), Vec::new());
+) -> Result<Vec<ProposalEnd>, OpenHomeError> {
+    let (mut waiting, mut ends) = (Vec::new(), Vec::new());
     for one in said {
         let place = CheckPlace::of(&opened.store, one.domain.as_ref())?;
         let checked = CheckedCorrection::of(one, source, &place);
-        match checked {
-            Err(error) => refused.push(error.to_string()),
-            Ok(checked) => match checked.same_in_force(&opened.store, place.now)? {
-                Some(same) => refused.push(format!("{} says the same", short_name(&same))),
-                None => waiting.push(checked),
+        ends.push(match checked {
+            Err(error) => Some(ProposalEnd::Refused(error.to_string())),
+            Ok(checked) => match checked.same(&opened.store, place.now, ItemState::is_open)? {
+                Some(same) => Some(ProposalEnd::Known {
+                    is_in_force: same.state.is_in_force(),
+                    id: same.id,
+                }),
+                None => {
+                    waiting.push(checked);
+                    None
+                }
             },
-        }
+        });
     }
     if waiting.is_empty() {
-        return Ok((Vec::new(), refused));
+        return Ok(ends.into_iter().flatten().collect());
     }
     let (phase, now) = (opened.kernel.phase(), open::clock()?);
     let (recorded, ()) = record_all_with_placeholders(opened, key, always, |numbers, session| {
@@ -513,8 +546,12 @@ pub async fn propose(
         Ok((made.collect::<Result<_, _>>()?, ()))
     })
     .await?;
-    let ids = recorded.into_iter().map(|one| one.document.id);
-    Ok((ids.collect(), refused))
+    // One without an end waited, and all that waited are on record.
+    let mut ids = recorded.into_iter().map(|one| one.document.id);
+    let ends = ends
+        .into_iter()
+        .filter_map(|end| end.or_else(|| ids.next().map(ProposalEnd::Recorded)));
+    Ok(ends.collect())
 }
 
 /// The item that a correction may take the place of, or why it can't.

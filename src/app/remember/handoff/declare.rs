@@ -40,7 +40,7 @@ pub fn in_place_of_last(
     refs.extend((turns > 0).then_some(Reference::Last(turns)));
     let name = short_name(&handoff.id);
     let sentence = match messages {
-        0 => format!("shown: {name}, and nothing was said after it"),
+        0 => format!("shown: {name}"),
         after => format!("shown: {name} and {} after it", counted(after, "message")),
     };
     Ok(Some(DeclaredHandoff {

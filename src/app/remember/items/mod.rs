@@ -76,6 +76,67 @@ fn item_id(kind: ItemKind, typed: &str) -> String {
     named.unwrap_or_else(|| typed.to_owned())
 }
 
+/// Those that somebody wants ratified, each once.
+///
+/// # Errors
+/// What is wrong with some of them, where anything is: none is ratified then.
+pub async fn ratifiable(
+    opened: &OpenHome,
+    kind: ItemKind,
+    typed: &[String],
+) -> Result<Vec<String>, OpenHomeError> {
+    /// Before the command that a fault ends with.
+    const NEXT: &str = ": gently ";
+    opened.authorize().await?;
+    let (mut ids, mut faults) = (Vec::new(), Vec::new());
+    for typed in typed {
+        let id = item_id(kind, typed);
+        if ids.contains(&id) {
+            continue;
+        }
+        faults.extend(unratifiable(&opened.store, kind, &id)?);
+        ids.push(id);
+    }
+    let Some(last) = faults.last() else {
+        return Ok(ids);
+    };
+    // Where all of them end with one command, it stands once.
+    let next = last.rsplit_once(NEXT).map(|(_, next)| next.to_owned());
+    let heads = next.as_deref().and_then(|next| {
+        let heads = faults.iter().map(|fault| {
+            let (head, own) = fault.rsplit_once(NEXT)?;
+            (own == next).then_some(head)
+        });
+        heads.collect::<Option<Vec<&str>>>()
+    });
+    let mut why = match (heads, &next) {
+        (Some(heads), Some(next)) => format!("{}{NEXT}{next}", heads.join("; ")),
+        _ => faults.join("; "),
+    };
+    if ids.len() > 1 {
+        why = format!("none of the {} is ratified: {why}", ids.len());
+    }
+    Err(OpenHomeError::Refused(why))
+}
+
+/// Why an item can't be ratified.
+fn unratifiable(
+    store: &ReadStore,
+    kind: ItemKind,
+    id: &str,
+) -> Result<Option<String>, RecorderError> {
+    Ok(match known(store, kind, id)? {
+        Err(fault) => Some(fault),
+        Ok(item) if item.state == ItemState::Proposed => None,
+        Ok(item) => Some(format!(
+            "{} is {} already; only a proposed {} can be ratified",
+            short_name(id),
+            item.state,
+            kind.name()
+        )),
+    })
+}
+
 /// Makes a proposed fact or correction count.
 pub async fn ratify(
     opened: &OpenHome,
@@ -97,18 +158,7 @@ pub async fn ratify(
         ))));
     }
     let named = id.to_owned();
-    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-        Ok(match known(store, kind, &named)? {
-            Err(fault) => Some(fault),
-            Ok(item) if item.state == ItemState::Proposed => None,
-            Ok(item) => Some(format!(
-                "{} is {} already; only a proposed {} can be ratified",
-                short_name(&named),
-                item.state,
-                kind.name()
-            )),
-        })
-    };
+    let allowed = move |store: &ReadStore| unratifiable(store, kind, &named);
     let session = session(opened, key)?;
     let content = vec![("by", ArtifactField::Hash(key))];
     let (id, salt, now) = (ArtifactId::Of(id.to_owned()), fresh_salt()?, open::clock()?);

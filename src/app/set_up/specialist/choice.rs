@@ -63,6 +63,17 @@ impl ChosenSpecialist {
         self.bids.iter().all(|(_, bid)| bid.rated == 0)
     }
 
+    /// Whether nobody rated any answer of theirs in a domain of the question: the same is expected of all.
+    pub fn is_unrated_here(&self) -> bool {
+        self.bids.iter().all(|(_, bid)| bid.rated_here == 0)
+    }
+
+    /// The domains of the question, by name.
+    pub fn domain_names(&self) -> String {
+        let names = self.shares.iter().map(|one| one.domain.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
     /// What is expected of the one that is asked.
     pub fn bid(&self) -> Option<&Bid> {
         let found = self.bids.iter().find(|(_, bid)| bid.specialist == self.id);
@@ -93,6 +104,9 @@ impl ChosenSpecialist {
         let of = |bid: &Bid| thousandths(bid.welfare / 1000);
         let known = match (self.is_prior(), own.rated) {
             (true, _) => NOTHING_RATED.to_owned(),
+            _ if self.is_unrated_here() => {
+                format!("nothing is rated in {} yet", self.domain_names())
+            }
             (false, 0) => "none of its answers is rated, and some of others are".to_owned(),
             (false, 1) => "1 of its answers is rated".to_owned(),
             (false, rated) => format!("{rated} of its answers are rated"),

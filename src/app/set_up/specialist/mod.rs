@@ -155,7 +155,7 @@ pub fn find(all: &Specialists, typed: &str) -> Result<Specialist, String> {
             names.len(),
         ) {
             (Some(near), _) => format!("did you mean {near}?"),
-            (None, 0) => "none is on record: gently specialist add NAME --model MODEL".to_owned(),
+            (None, 0) => "nor is any other: gently specialist add NAME --model MODEL".to_owned(),
             (None, 1) => format!("there is {}", names.join(", ")),
             (None, _) => format!("there are {}", names.join(", ")),
         }
@@ -202,7 +202,8 @@ fn taken(all: &Specialists, name: &str, but: Option<SpecialistId>) -> Option<Str
     let other = all.specialists.values().find(has)?;
     let id = short_name(&other.id.to_string());
     Some(format!(
-        "there is a specialist {name} ({id}); to change it: gently specialist change {name}, or promote {name}"
+        "there is a specialist {name} ({id}). To give it other domains: gently specialist change {name} --domain DOMAIN; \
+         to bind it to another model: gently specialist promote {name} --to MODEL"
     ))
 }
 

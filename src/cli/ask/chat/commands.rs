@@ -303,10 +303,15 @@ async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenH
 
 /// Asks a specialist from here on, or models by their own names, and says who answers.
 async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
-    let Some(found) = chat.choose_specialist(name)? else {
+    let several = chat.several();
+    let found = chat.choose_specialist(name)?;
+    if let Some(several) = several {
+        say(&format!("no longer: {}", quiet(&several)));
+    }
+    let Some(found) = found else {
         let model = chat.answering().await?.id;
         say(&format!(
-            "no specialist is asked; {} answers from here on",
+            "no specialist is asked; {} answers from here on, and /model NAME asks another one",
             quiet(&model)
         ));
         return Ok(());

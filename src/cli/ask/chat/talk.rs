@@ -281,8 +281,12 @@ impl Chat {
     /// Who answers, where it is not one model that somebody named; in words that begin a sentence.
     pub fn several(&self) -> Option<String> {
         let level = self.settings.accuracy.map(AccuracyLevel::name);
+        let is_reviewed = self.settings.accuracy == Some(AccuracyLevel::Balanced);
         match (&self.settings.council, level) {
             (None, None) => None,
+            (None, Some(_)) if is_reviewed => Some(
+                "one specialist answers and another one reviews (accuracy balanced)".to_owned(),
+            ),
             (None, Some(level)) => Some(format!("specialists answer with accuracy {level}")),
             (Some(ids), _) => {
                 let names = ids
@@ -293,6 +297,11 @@ impl Chat {
                 Some(match self.settings.accuracy {
                     Some(AccuracyLevel::Fast) => {
                         format!("of {names} the one of whom most is expected answers")
+                    }
+                    Some(AccuracyLevel::Balanced) => {
+                        format!(
+                            "of {names} one answers and another one reviews (accuracy balanced)"
+                        )
                     }
                     Some(level) => format!("{names} answer together, accuracy {}", level.name()),
                     None => format!("{names} answer together"),

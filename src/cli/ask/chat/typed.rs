@@ -283,6 +283,9 @@ pub const COMMANDS: [CommandHelp; 26] = [
 /// What a command of the shell begins with.
 pub const PROGRAM: &str = "gently";
 
+/// The command that a chat does by itself.
+const ASK: &str = "ask";
+
 /// Words that end other programs.
 const FAREWELLS: [&str; 3] = ["exit", "quit", "bye"];
 
@@ -438,6 +441,14 @@ fn of_shell(line: &str) -> Option<String> {
         return None;
     }
     let here = COMMANDS.iter().find(|command| command.name == name);
+    if name == ASK {
+        let mut said = "here you ask by typing the question alone".to_owned();
+        let asked: Vec<&str> = words.collect();
+        if !asked.is_empty() {
+            said = format!("{said}: {}", asked.join(" "));
+        }
+        return Some(said);
+    }
     Some(match (here, elsewhere(name)) {
         (Some(command), _) => format!("here it is {}", format!("/{name} {}", command.takes).trim()),
         (None, Some(how)) => how.to_owned(),
