@@ -14,7 +14,7 @@ CREATE TABLE council_answer (                -- one row for each member that was
   welfare         INTEGER NOT NULL,          -- expected in all of the question, in millionths
   payment         INTEGER NOT NULL,          -- what its choice cost the others, in millionths
   confidence      INTEGER,                   -- agreeing votes among all on it, in thousandths; null: there were none
-  place           TEXT NOT NULL CHECK (place IN ('won', 'lost', 'failed', 'denied', 'withheld'))
+  place           TEXT NOT NULL CHECK (place IN ('won', 'lost', 'failed', 'denied', 'withheld', 'erased'))
 ) STRICT;
 CREATE INDEX idx_council_answer_council ON council_answer(council_line);
 CREATE TABLE council_review (                -- one row for each answer that a review was shown

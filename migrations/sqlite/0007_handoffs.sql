@@ -23,14 +23,22 @@ SELECT v.thread_id, v.line, v.created_at, length(t.content), x.specialist, e.mod
   LEFT JOIN exchange_measure x ON x.line = e.prompt_line
  WHERE v.kind IN ('INTENT', 'EXECUTION');
 
--- Handoffs whose text is there, and nothing of which they sum up is erased: its digest would be gone. The newest of a
--- conversation is the one that is gone on from.
+-- Handoffs whose text is there, and nothing of which they sum up is erased: its digest would be gone. What a handoff
+-- among it sums up is summed up, too. The newest of a conversation is the one that is gone on from.
 CREATE VIEW readable_handoff (thread_id, line, upto, thread_number, content) AS
 SELECT k.thread_id, k.line, k.upto, k.thread_number, t.content
   FROM handoff k CROSS JOIN llm_exchange e ON e.exchange_id = k.exchange_id
   CROSS JOIN chat_turn t ON t.turn_id = e.turn_aurora_id
  WHERE t.content IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM context_ref r WHERE r.line = e.prompt_line AND r.event_digest IS NULL);
+   AND NOT EXISTS (
+       WITH RECURSIVE summed (line) AS (
+         SELECT e.prompt_line
+         UNION SELECT h.line
+           FROM summed s CROSS JOIN context_ref r ON r.line = s.line
+           CROSS JOIN chat_turn d ON d.turn_id = r.event_id
+           CROSS JOIN thread_turn h ON h.line = d.line
+          WHERE h.intent_type = 'context.handoff' AND h.line < s.line)
+       SELECT 1 FROM summed s CROSS JOIN context_ref r ON r.line = s.line WHERE r.event_digest IS NULL);
 
 -- The AUA state store's tables of context pressure: its columns first, ours after them.
 
@@ -50,7 +58,7 @@ CREATE VIEW context_backups (backup_id, conversation_id, specialist, trigger, th
                              token_estimate, created_at, exchange_id, upto, is_valid, line) AS
 SELECT k.id, k.thread_id, coalesce(k.specialist, e.model), k.trigger_name, k.thread_number, t.content,
        length(t.content) / 4, CAST(strftime('%s', l.time) AS INTEGER), k.exchange_id, k.upto,
-       t.content IS NOT NULL
+       EXISTS (SELECT 1 FROM readable_handoff b WHERE b.thread_id = k.thread_id AND b.line = k.line)
          AND NOT EXISTS (SELECT 1 FROM said_message m WHERE m.thread_id = k.thread_id AND m.line > k.upto),
        k.line
   FROM handoff k JOIN log_line_part l ON l.n = k.line LEFT JOIN llm_exchange e ON e.exchange_id = k.exchange_id
