@@ -88,7 +88,7 @@ impl ReadStore {
     /// of one: their answers may repeat it. Each with whether its text is there.
     pub fn said_of(&self, exchange: Uuid) -> Result<Vec<(Uuid, bool)>, StoreError> {
         let sql = format!(
-            "{PARTS} SELECT DISTINCT e.exchange_id, e.salt IS NOT NULL AND e.outcome = 'answered' FROM llm_exchange x
+            "{PARTS} SELECT DISTINCT e.exchange_id, e.salt IS NOT NULL AND e.outcome IS 'answered' FROM llm_exchange x
                CROSS JOIN part CROSS JOIN context_ref r ON r.line >> 15 = part.p
                 AND r.event_id IN (x.turn_user_id, x.turn_aurora_id)
                CROSS JOIN thread_turn h ON h.line = r.line AND h.intent_type IN ('context.handoff', 'council.review')

@@ -321,7 +321,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
     typist.sees(PROMPT);
     sends(&mut typist, "gently note add Rowing", asks);
     typist.types("\r");
-    typist.sees("✔ note-1");
+    typist.sees("note-1  declared  Rowing");
     typist.sees(PROMPT);
     assert_eq!(notes(), 1);
     let again = format!("{path} note retire note-1 --reason x");
