@@ -23,14 +23,12 @@ SELECT v.thread_id, v.line, v.created_at, length(t.content), x.specialist, e.mod
   LEFT JOIN exchange_measure x ON x.line = e.prompt_line
  WHERE v.kind IN ('INTENT', 'EXECUTION');
 
--- Handoffs whose text is there, and nothing of which they sum up is erased: its digest would be gone. The newest of a
--- conversation is the one that is gone on from.
+-- Handoffs whose text is there; the newest of a conversation is the one that is gone on from.
 CREATE VIEW readable_handoff (thread_id, line, upto, thread_number, content) AS
 SELECT k.thread_id, k.line, k.upto, k.thread_number, t.content
   FROM handoff k CROSS JOIN llm_exchange e ON e.exchange_id = k.exchange_id
   CROSS JOIN chat_turn t ON t.turn_id = e.turn_aurora_id
- WHERE t.content IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM context_ref r WHERE r.line = e.prompt_line AND r.event_digest IS NULL);
+ WHERE t.content IS NOT NULL;
 
 -- The AUA state store's tables of context pressure: its columns first, ours after them.
 

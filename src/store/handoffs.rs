@@ -1,5 +1,7 @@
 //! Handoffs, and how much was said in a conversation since the newest one.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
@@ -8,6 +10,7 @@ use crate::record::ledger::specialist::SpecialistId;
 use crate::record::time::Seconds;
 
 use super::access::{ReadStore, WriteStore};
+use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{ArtifactRow, StoreError};
 
@@ -46,21 +49,53 @@ impl ReadStore {
         self.row("WHERE id = ?1", values![id])
     }
 
-    /// Whether something that the prompt of a line declared is erased since.
-    pub fn refers_to_erased(&self, line: u64) -> Result<bool, StoreError> {
-        let sql =
+    /// Whether something that the prompt of a line declared is erased since, or something that a handoff
+    /// among it sums up. `known` has the lines that this was asked of before.
+    pub fn refers_to_erased(
+        &self,
+        line: u64,
+        known: &mut BTreeMap<u64, bool>,
+    ) -> Result<bool, StoreError> {
+        let erased =
             "SELECT EXISTS (SELECT 1 FROM context_ref WHERE line = ?1 AND event_digest IS NULL)";
-        self.sole("look for what is erased", sql, values![line])
+        // What a prompt declares was recorded before it, so the way ends.
+        let summed_up = "SELECT DISTINCT h.line FROM context_ref r
+                           CROSS JOIN chat_turn d ON d.turn_id = r.event_id CROSS JOIN thread_turn h ON h.line = d.line
+                          WHERE r.line = ?1 AND h.intent_type = 'context.handoff' AND h.line < ?1";
+        let mut way = vec![line];
+        while let Some(at) = way.last().copied() {
+            if known.contains_key(&at) {
+                way.pop();
+                continue;
+            }
+            if self.sole("look for what is erased", erased, values![at])? {
+                known.insert(at, true);
+                continue;
+            }
+            let handoffs: Vec<u64> = self.list("look for handoffs", summed_up, values![at])?;
+            match handoffs.iter().find(|one| !known.contains_key(one)) {
+                Some(next) => way.push(*next),
+                None => {
+                    let is_of_erased = handoffs.iter().any(|one| known.get(one) == Some(&true));
+                    known.insert(at, is_of_erased);
+                }
+            }
+        }
+        Ok(known.get(&line) == Some(&true))
     }
 
-    /// The exchanges of handoffs that sum up an exchange and have a text.
-    pub fn handoffs_about(&self, exchange: Uuid) -> Result<Vec<Uuid>, StoreError> {
-        let sql = "SELECT DISTINCT k.exchange_id FROM llm_exchange x
-                     JOIN handoff k JOIN llm_exchange e ON e.exchange_id = k.exchange_id AND e.salt IS NOT NULL
-                     JOIN context_ref r ON r.line = e.prompt_line
-                      AND r.event_id IN (x.turn_user_id, x.turn_aurora_id)
-                    WHERE x.exchange_id = ?1 ORDER BY k.line";
-        self.list("look for handoffs", sql, values![exchange])
+    /// The exchanges that are about others as handoffs and reviews of councils are, and were shown a text
+    /// of one: their answers may repeat it. Each with whether its text is there.
+    pub fn said_of(&self, exchange: Uuid) -> Result<Vec<(Uuid, bool)>, StoreError> {
+        let sql = format!(
+            "{PARTS} SELECT DISTINCT e.exchange_id, e.salt IS NOT NULL AND e.outcome IS 'answered' FROM llm_exchange x
+               CROSS JOIN part CROSS JOIN context_ref r ON r.line >> 15 = part.p
+                AND r.event_id IN (x.turn_user_id, x.turn_aurora_id)
+               CROSS JOIN thread_turn h ON h.line = r.line AND h.intent_type IN ('context.handoff', 'council.review')
+               CROSS JOIN llm_exchange e ON e.prompt_line = h.line
+              WHERE x.exchange_id = ?1 AND e.exchange_id <> ?1 ORDER BY e.prompt_line"
+        );
+        self.list("look for what may repeat a text", &sql, values![exchange])
     }
 
     /// How many messages a conversation has behind a line; all of them without one.

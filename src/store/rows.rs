@@ -419,6 +419,11 @@ impl ExchangeRow {
         let answered = outcome.filter(|end| end.turn_aurora.is_some());
         answered.map_or(self.prompt_line, |end| end.outcome_line)
     }
+
+    /// Whether it was erased: what is not kept was not, and neither was what waits.
+    pub fn is_erased(&self) -> bool {
+        self.outcome.is_some() && self.salt.is_none() && self.not_kept.is_none()
+    }
 }
 
 impl AuthKeyRow {

@@ -303,6 +303,32 @@ fn commands_do_what_the_commands_of_their_names_do() {
     let none = "no warning of an answer is open";
     sends(&mut typist, "gently drift list", none);
     sends(&mut typist, "gently drift show drift-9", "no drift event");
+    // So can what is printed with the path of this program.
+    let path = env!("CARGO_BIN_EXE_gently");
+    let line = format!("{path} drift show drift-8");
+    sends(&mut typist, &line, "no drift event 'drift-8'");
+    // What does more than look is shown once more, and done when it is sent again.
+    let notes = || {
+        let sql = "SELECT count(*) FROM artifact WHERE kind = 'note'";
+        let database = person.database();
+        let notes: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+        notes
+    };
+    let asks = "Enter again runs it";
+    sends(&mut typist, "gently note add Sailing", asks);
+    assert_eq!(notes(), 0);
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    sends(&mut typist, "gently note add Rowing", asks);
+    typist.types("\r");
+    typist.sees("note-1  declared  Rowing");
+    typist.sees(PROMPT);
+    assert_eq!(notes(), 1);
+    let again = format!("{path} note retire note-1 --reason x");
+    sends(&mut typist, &again, asks);
+    typist.types("\r");
+    typist.sees("note-1");
+    typist.sees(PROMPT);
     // Why a line is not run is said as it is, and nothing of it goes to a model at first.
     let asked = server.requests().len();
     for (line, why) in [
@@ -315,6 +341,9 @@ fn commands_do_what_the_commands_of_their_names_do() {
             "--key-cmd is refused in a chat",
         ),
         ("gently erase last --yes", "--yes is refused in a chat"),
+        ("gently audit publish origin", "command of the shell"),
+        ("gently audit open last --out x", "command of the shell"),
+        ("gently witness list", "command of the shell"),
         ("gently search \"open", "quotation marks"),
         ("/handoff", "gently handoff run, typed here"),
     ] {
@@ -383,7 +412,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
         "/search \"is in it\" -nothing",
         "What is in it?",
     );
-    sends(&mut typist, "/note Keep it", "note-1");
+    sends(&mut typist, "/note Keep it", "note-2");
     sends(&mut typist, "/fact It is violet", "fact-1");
     sends(&mut typist, "/drift", "no warning of an answer is open");
     let none = "no warning of an answer is open there";

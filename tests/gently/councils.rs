@@ -1083,6 +1083,7 @@ fn a_reviewer_reads_each_answer_under_its_reference() {
             .map(|rest| &rest[..8])
             .collect();
         assert_eq!(named.len(), 2, "{sent}");
+        assert_eq!(sent.matches(QUESTION).count(), 1, "{sent}");
         for reference in named {
             let begins = format!("[reference {reference} begins]\n\n| I am ");
             let ends = format!(
@@ -1327,5 +1328,80 @@ fn a_home_that_is_adopted_has_the_councils_whose_artifacts_it_has() {
     holds(&person);
     let next = asked(&person, &["--council", "one,two", QUESTION], 0);
     assert_eq!(next["council"]["id"], "council:000003", "{next:#}");
+    holds(&person);
+}
+
+/// What is erased while others still review is not chosen, not printed and not put on record as an answer.
+#[test]
+fn what_is_erased_while_a_council_goes_on_is_not_chosen() {
+    for erased in [&["one"][..], &["one", "two"][..]] {
+        let (person, server) = with_three(Behaviour::By(|body| match is_review(body) {
+            false => says(&format!("I am {}.", model(body))),
+            true => Behaviour::Gate,
+        }));
+        let ask = ["ask", "--json", "--council", "one,two", QUESTION];
+        let child = begun(&person, &ask);
+        until_answered(&person, 2);
+        for _ in 0..1200 {
+            if count(&person, "SELECT count(*) FROM llm_exchange") == 4 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        for name in erased {
+            let sql =
+                "SELECT exchange_id FROM llm_exchange WHERE model = ?1 AND outcome = 'answered'";
+            let id: String = person
+                .database()
+                .query_row(sql, [format!("openai/{name}-1b")], |row| row.get(0))
+                .unwrap();
+            person.gently(&["erase", &id, "--yes"]).exits(0);
+        }
+        server.release();
+        let ended = ran(child.wait_with_output().unwrap());
+        assert!(
+            ended.err.contains("its answer was erased meanwhile"),
+            "{ended:#?}"
+        );
+        assert!(!ended.out.contains("I am one-1b."), "{ended:#?}");
+        let places = "SELECT count(*) FROM council_answer WHERE place = 'erased'";
+        let won = "SELECT count(*) FROM council_answer WHERE place = 'won'";
+        match erased.len() {
+            1 => {
+                let turn = ended.exits(0).json();
+                assert_eq!(turn["council"]["winner"], "two", "{turn:#}");
+                assert_eq!(member(&turn, "one")["place"], "erased", "{turn:#}");
+                assert_eq!((count(&person, places), count(&person, won)), (1, 1));
+                let shown = person.gently(&["council", "show"]).exits(0);
+                assert!(shown.out.contains("one, erased"), "{shown:#?}");
+            }
+            _ => {
+                let ended = ended.exits(2);
+                assert!(!ended.out.contains("I am two-1b."), "{ended:#?}");
+                assert_eq!((count(&person, places), count(&person, won)), (0, 0));
+            }
+        }
+        holds(&person);
+    }
+}
+
+/// Reviews may repeat the answer that they are about: whoever erases that is told of them.
+#[test]
+fn erasing_an_answer_names_the_reviews_of_it() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    let turn = asked(&person, &["--council", "one,two", QUESTION], 0);
+    let reviews = turn["council"]["reviews"].as_array().unwrap();
+    let by_two = reviews.iter().find(|review| review["by"] == "two").unwrap();
+    let answer = member(&turn, "one")["id"].as_str().unwrap().to_owned();
+    let erased = person.gently(&["erase", &answer, "--yes"]).exits(0);
+    let told = format!("{} {}", erased.out, erased.err).replace("\n  ", " ");
+    let named = format!(
+        "said about it, and not erased with it: {}",
+        by_two["id"].as_str().unwrap()
+    );
+    assert!(told.contains(&named), "{named}: {told}");
     holds(&person);
 }

@@ -689,3 +689,85 @@ fn a_council_goes_on_from_a_handoff() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
     assert_eq!(consistent(&person), "yes");
 }
+
+/// A handoff that sums up another one says what that one says: what is erased of the inner one is gone on
+/// from by neither, and both are named.
+#[test]
+fn what_is_erased_is_gone_on_from_through_no_other_handoff() {
+    let (person, server) = served(Behaviour::By(|body| {
+        Behaviour::Says(match body["max_tokens"] == 900 {
+            true => SUMMARY.to_owned(),
+            false => "Yes.".to_owned(),
+        })
+    }));
+    person.gently(&["init"]).exits(0);
+    let first = asked(&person, "I have the quibblitis.")["id"].clone();
+    let inner = made(&person, &[]);
+    let lines: String = (1..=30).map(|n| format!("Question {n}?\n")).collect();
+    person.piped(&["chat", "-c"], lines.as_bytes()).exits(0);
+    let outer = made(&person, &[]);
+    let request = server.requests().last().unwrap().json().to_string();
+    assert!(
+        request.contains("Book the train.") && !request.contains("quibblitis"),
+        "{request}"
+    );
+    let erased = person.gently(&["erase", first.as_str().unwrap(), "--yes"]);
+    let told = format!("{} {}", erased.out, erased.err).replace("\n  ", " ");
+    for run in [&inner, &outer] {
+        let id = run["exchange"].as_str().unwrap();
+        let named = told.split("not erased with it: ").nth(1).unwrap();
+        assert!(named.contains(id), "{id}: {told}");
+    }
+    let list = person.gently(&["handoff", "list", "--json"]).json();
+    let states: Vec<&Value> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["state"])
+        .collect();
+    assert_eq!(states, ["not valid", "not valid"], "{list:#}");
+    let readable: (i64, i64) = person
+        .database()
+        .query_row(
+            "SELECT (SELECT count(*) FROM readable_handoff), (SELECT count(*) FROM context_backups WHERE is_valid)",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!(readable, (0, 0));
+    let next = person.gently(&["ask", "And now?"]).exits(0);
+    assert!(!next.err.contains("shown: handoff"), "{next:#?}");
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// Counted as shown is what has a text to show.
+#[test]
+fn what_has_no_text_is_not_said_to_be_shown() {
+    let (person, _server) = with_replies(&["Hi.", SUMMARY, "Well."]);
+    asked(&person, "Hello");
+    made(&person, &[]);
+    let second = asked(&person, "One?")["id"].clone();
+    asked(&person, "Two?");
+    let erased = ["erase", second.as_str().unwrap(), "--yes"];
+    person.gently(&erased).exits(0);
+    let shown = person.gently(&["ask", "Three?"]).exits(0);
+    let said = shown.err.replace("\n  ", " ");
+    assert!(
+        said.contains(
+            "shown: handoff-1 and, of 4 messages after it, the 2 whose text can be shown"
+        ),
+        "{shown:#?}"
+    );
+    // Where no text is kept from here on.
+    let (mut other, _server) = with_replies(&["Hi.", SUMMARY, "Well."]);
+    asked(&other, "Hello");
+    made(&other, &[]);
+    other.set("GENTLY_STORE_CONTENT", "none");
+    asked(&other, "One?");
+    let shown = other.gently(&["ask", "Two?"]).exits(0);
+    let said = shown.err.replace("\n  ", " ");
+    assert!(
+        said.contains("shown: handoff-1, and of 2 messages after it none"),
+        "{shown:#?}"
+    );
+}

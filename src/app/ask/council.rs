@@ -34,7 +34,7 @@ use crate::record::ledger::params::Cost;
 use crate::record::ledger::short_name::short_name;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, thread_id};
 use crate::session;
-use crate::store::ReadStore;
+use crate::store::{ReadStore, StoreError};
 
 use super::model_choice::CallOptions;
 use super::seat::TurnSeat;
@@ -68,6 +68,8 @@ impl CouncilWish {
 pub enum MemberEnd {
     /// It is on record.
     Asked(Box<AskResult>),
+    /// Its answer was erased before the council decided.
+    Erased(Box<AskResult>),
     /// Nobody was asked, and why.
     Unasked(String),
 }
@@ -76,14 +78,18 @@ impl MemberEnd {
     /// The turn on record.
     pub fn asked(&self) -> Option<&AskResult> {
         match self {
-            MemberEnd::Asked(asked) => Some(asked),
+            MemberEnd::Asked(asked) | MemberEnd::Erased(asked) => Some(asked),
             MemberEnd::Unasked(_) => None,
         }
     }
 
     /// What becomes of it in the council, where its answer can't be chosen.
     fn without_answer(&self) -> Option<CouncilPlace> {
-        let asked = self.asked()?;
+        let asked = match self {
+            MemberEnd::Asked(asked) => asked,
+            MemberEnd::Erased(_) => return Some(CouncilPlace::Erased),
+            MemberEnd::Unasked(_) => return None,
+        };
         match &asked.turn.turn {
             TurnEnd::Answered(_) if asked.is_withheld() => Some(CouncilPlace::Withheld),
             TurnEnd::Answered(_) => None,
@@ -96,6 +102,7 @@ impl MemberEnd {
     pub fn why_unanswered(&self) -> Option<String> {
         match self {
             MemberEnd::Unasked(why) => Some(why.clone()),
+            MemberEnd::Erased(_) => Some("its answer was erased meanwhile".to_owned()),
             MemberEnd::Asked(asked) if asked.is_withheld() => {
                 Some("the kernel keeps its answer back".to_owned())
             }
@@ -220,10 +227,13 @@ impl CouncilResult {
         }
     }
 
-    /// The turn that is shown: that of the chosen member, else of the first that is on record.
+    /// The turn that is shown: that of the chosen member, else of the first that is on record and is not
+    /// erased.
     pub fn shown(&self) -> Option<&AskResult> {
         let winner = self.winner().and_then(CouncilMember::on_record);
-        winner.or_else(|| self.members.iter().find_map(CouncilMember::on_record))
+        let here = |member: &&CouncilMember| !matches!(member.end, Some(MemberEnd::Erased(_)));
+        let mut others = self.members.iter().filter(here);
+        winner.or_else(|| others.find_map(CouncilMember::on_record))
     }
 
     /// The same turn alone.
@@ -397,7 +407,8 @@ impl CouncilSetup<'_> {
         {
             self.join(ground.thread, project, listener).await;
         }
-        let reviews = self.reviews(&members, &ground, listener).await?;
+        let mut reviews = self.reviews(&members, &ground, listener).await?;
+        leave_out_erased(&self.opened.store, &mut members, &mut reviews)?;
         for said in reviews.iter().flat_map(|review| &review.answers) {
             if let Ok(saying) = &said.saying {
                 members[said.of].votes.take(saying.verdict);
@@ -645,6 +656,10 @@ impl CouncilSetup<'_> {
         let shape = Shape::schema(&review_shape(&references).to_string());
         let shape = shape.map_err(|e| refused(format!("the shape of a review: {e}")))?;
         let parent = exchanges.first().copied();
+        // The question stands there once, with the first answer.
+        let others = answer_ids(&self.opened.store, exchanges.get(1..).unwrap_or_default())?;
+        let shown = parent.map(Reference::Exchange).into_iter();
+        let shown = shown.chain(others.into_iter().map(Reference::Id)).collect();
         Ok(AskRequest {
             text: review_text(&references),
             call: CallOptions {
@@ -661,7 +676,7 @@ impl CouncilSetup<'_> {
                 },
                 specialist: Some(by.clone()),
                 declared: Some(DeclaredContext {
-                    refs: exchanges.into_iter().map(Reference::Exchange).collect(),
+                    refs: shown,
                     none: false,
                     deep: false,
                 }),
@@ -683,10 +698,17 @@ impl CouncilSetup<'_> {
             .filter_map(CouncilMember::on_record)
             .map(AskResult::exchange)
             .collect();
+        let answers = result.members.iter().filter_map(CouncilMember::answered);
+        let answers: Vec<Uuid> = answers.map(AskResult::exchange).collect();
         let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
             for exchange in &exchanges {
                 if store.council_answer(*exchange)?.is_some() {
                     return Ok(Some(format!("{exchange} is of another council already")));
+                }
+            }
+            for exchange in &answers {
+                if is_erased(store, *exchange)? {
+                    return Ok(Some(format!("{exchange} was erased meanwhile")));
                 }
             }
             Ok(None)
@@ -775,16 +797,51 @@ fn as_shown(
     Ok(placed.into_iter().map(|(_, at)| at).collect())
 }
 
-/// The first digits of the references by which a reviewer is shown answers.
-pub fn references(store: &ReadStore, answers: &[Uuid]) -> Result<Vec<String>, OpenHomeError> {
-    const DIGITS: usize = 8;
-    let reference = |exchange: &Uuid| -> Result<String, OpenHomeError> {
+/// Leaves out of the choice what somebody erased while others answered or reviewed, and what reviews
+/// say of it.
+fn leave_out_erased(
+    store: &ReadStore,
+    members: &mut [CouncilMember],
+    reviews: &mut [PeerReview],
+) -> Result<(), OpenHomeError> {
+    for member in members.iter_mut() {
+        let Some(answered) = member.answered().map(AskResult::exchange) else {
+            continue;
+        };
+        if is_erased(store, answered)? {
+            member.end = match member.end.take() {
+                Some(MemberEnd::Asked(asked)) => Some(MemberEnd::Erased(asked)),
+                other => other,
+            };
+        }
+    }
+    for said in reviews.iter_mut().flat_map(|review| &mut review.answers) {
+        if matches!(members[said.of].end, Some(MemberEnd::Erased(_))) {
+            said.saying = Err("no vote: the answer was erased meanwhile".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn is_erased(store: &ReadStore, exchange: Uuid) -> Result<bool, StoreError> {
+    Ok(store.exchange(exchange)?.is_some_and(|row| row.is_erased()))
+}
+
+/// The ids of the answers of exchanges.
+fn answer_ids(store: &ReadStore, exchanges: &[Uuid]) -> Result<Vec<String>, StoreError> {
+    let answer_id = |exchange: &Uuid| -> Result<String, StoreError> {
         let row = store.exchange(*exchange)?;
         let answer = row.and_then(|row| row.outcome?.turn_aurora);
-        let id = answer.unwrap_or(*exchange).to_string();
-        Ok(id.chars().take(DIGITS).collect())
+        Ok(answer.unwrap_or(*exchange).to_string())
     };
-    answers.iter().map(reference).collect()
+    exchanges.iter().map(answer_id).collect()
+}
+
+/// The first digits of the references by which a reviewer is shown answers.
+pub fn references(store: &ReadStore, answers: &[Uuid]) -> Result<Vec<String>, StoreError> {
+    const DIGITS: usize = 8;
+    let ids = answer_ids(store, answers)?.into_iter();
+    Ok(ids.map(|id| id.chars().take(DIGITS).collect()).collect())
 }
 
 /// What a reviewer is asked, behind the answers that it is shown by these references.

@@ -17,7 +17,7 @@ use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ACTION, Erasure, ErasureReach, ErasureResult, RecorderError};
-use crate::store::{ArtifactFilter, ExchangeRow, GivenTitle, ReadStore, StoreError};
+use crate::store::{ArtifactFilter, GivenTitle, ReadStore, StoreError};
 
 use crate::app::ask::model_choice::server;
 use crate::app::find::{self, FindError, IdKind, MeantId};
@@ -74,7 +74,8 @@ pub struct ErasurePlan {
     pub sent_to: Vec<String>,
     /// What screens call the exports and openings by which their words were handed on, oldest first.
     pub handed_on: Vec<String>,
-    /// What screens call corrections and ratings that were said about these exchanges: they stay.
+    /// What screens call corrections, ratings, handoffs and reviews that were said about these exchanges:
+    /// they stay.
     pub said_about: Vec<String>,
     /// How the question begins, if it is one alone that goes.
     pub question: Option<String>,
@@ -207,17 +208,12 @@ fn has_texts_but(
     erased: &BTreeSet<Uuid>,
 ) -> Result<bool, StoreError> {
     for id in store.exchanges_in(thread)? {
-        let left = store.exchange(id)?.filter(|row| !is_gone(row));
+        let left = store.exchange(id)?.filter(|row| !row.is_erased());
         if left.is_some() && !erased.contains(&id) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// Whether an exchange was erased: what is not kept was not, and neither was what waits.
-fn is_gone(row: &ExchangeRow) -> bool {
-    row.outcome.is_some() && row.salt.is_none() && row.not_kept.is_none()
 }
 
 /// The models that exchanges were sent to, each with the server that the settings have for it.
@@ -246,14 +242,14 @@ fn planned(
     let is_here = |id: &&Uuid| {
         store
             .exchange(**id)
-            .is_ok_and(|row| row.is_some_and(|row| !is_gone(&row)))
+            .is_ok_and(|row| row.is_some_and(|row| !row.is_erased()))
     };
     let here = |ids: &[Uuid]| ids.iter().filter(is_here).copied().collect::<Vec<_>>();
     let row = match exchanges.as_slice() {
         [one] => store.exchange(one.exchange)?,
         _ => None,
     };
-    let row = row.filter(|row| row.not_kept.is_none() && !is_gone(row));
+    let row = row.filter(|row| row.not_kept.is_none() && !row.is_erased());
     let question = row.map(|row| question_begins(store, &row)).transpose()?;
     Ok(ErasurePlan {
         question: question.filter(|begins| !begins.is_empty()),
@@ -276,7 +272,7 @@ fn planned(
 }
 
 /// What screens call corrections and ratings about exchanges that go, corrections that a question among
-/// them made, or whose subject repeats one, and the exchanges of handoffs that sum them up.
+/// them made, or whose subject repeats one, and the exchanges of handoffs that sum them up and of reviews.
 fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
     let mut named = Vec::new();
     for exchange in &reach.exchanges {
@@ -295,12 +291,18 @@ fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, Op
     }
     named.dedup();
     let mut named: Vec<String> = named.iter().map(|id| short_name(id)).collect();
-    // What sums it up has its words in another exchange.
-    for exchange in &reach.exchanges {
-        for about in store.handoffs_about(*exchange)? {
-            let id = find::short_id_of(store, about)?.unwrap_or_else(|| about.to_string());
-            if !reach.exchanges.contains(&about) && !named.contains(&id) {
-                named.push(id);
+    // What sums it up or reviews it has its words in another exchange, and what sums that up, too.
+    let mut seen: BTreeSet<Uuid> = reach.exchanges.iter().copied().collect();
+    let mut next: Vec<Uuid> = reach.exchanges.iter().rev().copied().collect();
+    while let Some(exchange) = next.pop() {
+        for (about, is_there) in store.said_of(exchange)? {
+            if !seen.insert(about) {
+                continue;
+            }
+            next.push(about);
+            if is_there {
+                let id = find::short_id_of(store, about)?;
+                named.push(id.unwrap_or_else(|| about.to_string()));
             }
         }
     }

@@ -95,7 +95,7 @@ fn worst(members: &[CouncilMember]) -> u8 {
     let codes = members
         .iter()
         .filter_map(|member| match member.end.as_ref()? {
-            MemberEnd::Unasked(_) => Some(COULD_NOT),
+            MemberEnd::Unasked(_) | MemberEnd::Erased(_) => Some(COULD_NOT),
             MemberEnd::Asked(asked) => Some(match &asked.turn.turn {
                 TurnEnd::Answered(_) | TurnEnd::Refused(_, None) => NEGATIVE,
                 TurnEnd::Refused(_, Some(_)) | TurnEnd::Failed(..) | TurnEnd::Interrupted(_) => {

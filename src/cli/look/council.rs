@@ -156,7 +156,7 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
     );
     let said = match (&member.answer, of.place) {
         (Some(answer), _) => readable(answer).trim_end().to_owned(),
-        (None, CouncilPlace::Won | CouncilPlace::Lost) => {
+        (None, CouncilPlace::Won | CouncilPlace::Lost | CouncilPlace::Erased) => {
             "(the answer is not here any more)".to_owned()
         }
         (None, CouncilPlace::Withheld) => "(the kernel keeps the answer back)".to_owned(),

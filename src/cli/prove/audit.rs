@@ -84,6 +84,19 @@ pub struct VerifyArgs {
     quiet: bool,
 }
 
+impl AuditCommand {
+    /// Whether it looks at this home alone, and writes no file that somebody names.
+    pub fn is_of_home(&self) -> bool {
+        match self {
+            AuditCommand::Verify(args) => {
+                args.position.is_none() && args.compare.is_empty() && args.target.repo.is_none()
+            }
+            AuditCommand::Session(args) => args.target.repo.is_none(),
+            AuditCommand::Check(_) => true,
+        }
+    }
+}
+
 /// Flags of `gently audit session`.
 #[derive(Debug, Args)]
 pub struct SessionArgs {

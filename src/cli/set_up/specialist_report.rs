@@ -28,6 +28,13 @@ pub struct SpecialistReportArgs {
     svg: Option<PathBuf>,
 }
 
+impl SpecialistReportArgs {
+    /// Whether it writes a file.
+    pub fn writes(&self) -> bool {
+        self.svg.is_some()
+    }
+}
+
 /// Counts, and prints what came of each.
 pub fn report(args: &SpecialistReportArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;

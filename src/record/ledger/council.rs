@@ -8,7 +8,7 @@
 //! | list | of each |
 //! |---|---|
 //! | `answers` | `confidence` (agreeing votes among all, in thousandths, or null without votes), `exchange`, `payment` and `welfare` (millionths), `specialist`, `utility` (thousandths) |
-//! | `unanswered` | `exchange`, `outcome` (`failed`, `denied`, `withheld`), `specialist`, `utility`, `welfare`: members whose answer there is none of to choose |
+//! | `unanswered` | `exchange`, `outcome` (`failed`, `denied`, `withheld`, `erased`), `specialist`, `utility`, `welfare`: members whose answer there is none of to choose |
 //! | `reviews` | `by` (exchange of the review), `of` (exchange of the answer), `verdict` (`agree`, `disagree`, or null where it was no vote) |
 //!
 //! No text stands in it. What follows from it is by [`Councils::take`].
@@ -115,19 +115,22 @@ pub enum CouncilPlace {
     Denied,
     /// The kernel keeps its answer back.
     Withheld,
+    /// Its answer was erased before the council decided.
+    Erased,
 }
 
 impl CouncilPlace {
     /// All of them.
-    pub const ALL: [CouncilPlace; 5] = [
+    pub const ALL: [CouncilPlace; 6] = [
         CouncilPlace::Won,
         CouncilPlace::Lost,
         CouncilPlace::Failed,
         CouncilPlace::Denied,
         CouncilPlace::Withheld,
+        CouncilPlace::Erased,
     ];
 
-    /// The spelling in the database, and of the last three on record.
+    /// The spelling in the database, and of the last four on record.
     pub const fn name(self) -> &'static str {
         match self {
             CouncilPlace::Won => "won",
@@ -135,6 +138,7 @@ impl CouncilPlace {
             CouncilPlace::Failed => "failed",
             CouncilPlace::Denied => "denied",
             CouncilPlace::Withheld => "withheld",
+            CouncilPlace::Erased => "erased",
         }
     }
 }

@@ -97,6 +97,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V12__ended_sessions",
         include_str!("../../../migrations/sqlite/0012_ended_sessions.sql"),
     ),
+    (
+        "V13__erased_parts",
+        include_str!("../../../migrations/sqlite/0013_erased_parts.sql"),
+    ),
 ];
 
 /// A connection to the file, and the key that opens it where it is encrypted.

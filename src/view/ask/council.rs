@@ -73,7 +73,7 @@ pub struct CouncilMemberView {
     pub welfare: u64,
     /// What is expected of it in the likeliest domain, in thousandths.
     pub utility: u64,
-    /// `won`, `lost`, `failed`, `denied`, `withheld`; `unasked` where nothing is on record, `reviewer`
+    /// `won`, `lost`, `failed`, `denied`, `withheld`, `erased`; `unasked` where nothing is on record, `reviewer`
     /// of one that only reviews, `open` where nothing was decided.
     pub place: &'static str,
     /// Why there is no answer to choose; null where there is one.
@@ -196,7 +196,10 @@ fn member_view(council: &CouncilResult, at: usize, member: &CouncilMember) -> Co
             .map(|why| clean(&why)),
         id: asked.map(|asked| asked.id.clone()),
         exchange: asked.map(AskResult::exchange),
-        answer: asked.and_then(AskResult::answer).map(str::to_owned),
+        answer: match &member.end {
+            Some(MemberEnd::Asked(asked)) => asked.answer().map(str::to_owned),
+            _ => None,
+        },
         votes: VoteCountView { agree, all },
         confidence,
         confidence_label: confidence.map(confidence_label),
@@ -211,6 +214,7 @@ fn place(council: &CouncilResult, at: usize, member: &CouncilMember) -> &'static
     match (&member.end, council.choice) {
         (None, _) => "reviewer",
         (Some(MemberEnd::Unasked(_)), _) => "unasked",
+        (Some(MemberEnd::Erased(_)), _) => "erased",
         (Some(_), Some(choice)) if choice.winner == at => "won",
         (Some(MemberEnd::Asked(asked)), choice) => match &asked.turn.turn {
             TurnEnd::Answered(_) if asked.is_withheld() => "withheld",

@@ -51,7 +51,7 @@ pub struct RecordedMemberView {
     pub id: String,
     /// Its exchange.
     pub exchange: Uuid,
-    /// `won`, `lost`, `failed`, `denied` or `withheld`.
+    /// `won`, `lost`, `failed`, `denied`, `withheld` or `erased`.
     pub place: &'static str,
     /// What was expected of it in the likeliest domain, in thousandths.
     pub utility: u64,

@@ -13,6 +13,9 @@ pub mod declare;
 pub mod make;
 pub mod pressure;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use crate::app::find;
@@ -88,6 +91,8 @@ pub struct HandoffReader<'a> {
     store: &'a ReadStore,
     texts: StoredTexts<'a>,
     gate: Withheld<'a>,
+    /// Lines of handoffs' prompts, with whether something that they sum up is erased.
+    known: RefCell<BTreeMap<u64, bool>>,
 }
 
 impl<'a> HandoffReader<'a> {
@@ -97,6 +102,7 @@ impl<'a> HandoffReader<'a> {
             store,
             texts: StoredTexts::of(store)?,
             gate: Withheld::of(store),
+            known: RefCell::default(),
         })
     }
 
@@ -128,7 +134,8 @@ impl<'a> HandoffReader<'a> {
         if !self.holds(handoff)? || !self.texts.holds(&row, false, &text)? {
             return Ok(Err(MissingText::Changed));
         }
-        if self.store.refers_to_erased(row.prompt_line)? {
+        let known = &mut self.known.borrow_mut();
+        if self.store.refers_to_erased(row.prompt_line, known)? {
             return Ok(Err(MissingText::SumsUpErased));
         }
         match self.gate.answer_of(&row)? {

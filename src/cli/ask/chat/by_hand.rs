@@ -5,9 +5,10 @@ use crate::app::ask::chat::{history, last_erasure};
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 
-use super::commands::{AfterCommand, perform, run_of_shell, say_place};
+use super::commands::{AfterCommand, perform, say_place};
 use super::completion::ChatWords;
 use super::lines::{LineEvent, LineInput};
+use super::shell_line::{self, ShellLineEnd};
 use super::talk::Chat;
 use super::typed::ChatLine;
 
@@ -25,6 +26,8 @@ pub async fn run(chat: &mut Chat) -> u8 {
     greet(chat).await;
     offer_history(chat, &mut lines);
     let mut kept = String::new();
+    // Whether what stands in the line is a command of the shell that runs once it is sent again.
+    let mut is_to_run = false;
     let mut erased = erased_last(chat);
     loop {
         // Somebody else may have erased what would be offered again.
@@ -42,6 +45,7 @@ pub async fn run(chat: &mut Chat) -> u8 {
             LineEvent::Ended => return FINE,
         };
         let stood_there = std::mem::take(&mut kept);
+        let was_to_run = std::mem::take(&mut is_to_run);
         let text = match ChatLine::of(&line) {
             ChatLine::Blank => continue,
             ChatLine::Question(text) => text,
@@ -51,11 +55,18 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 kept = text;
                 continue;
             }
-            ChatLine::OfShell { text, .. } if text == stood_there => text,
+            ChatLine::OfShell { text, .. } if text == stood_there && !was_to_run => text,
             ChatLine::OfShell { text, here } => {
-                match run_of_shell(chat, &text, &here).await {
-                    Ok(()) => offer_history(chat, &mut lines),
-                    Err(why) => {
+                let is_sent_again = text == stood_there;
+                match shell_line::run(chat, &text, &here, is_sent_again).await {
+                    ShellLineEnd::Ran => offer_history(chat, &mut lines),
+                    ShellLineEnd::Asks => {
+                        say(
+                            "that command does more than look: Enter again runs it, Ctrl-C clears it",
+                        );
+                        (kept, is_to_run) = (text, true);
+                    }
+                    ShellLineEnd::Refused(why) => {
                         let parts = if why.contains('\n') { "\n" } else { "; " };
                         say(&format!(
                             "{why}{parts}Enter again sends it to the model as a question"

@@ -11,13 +11,12 @@ use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
 use crate::app::set_up::specialist::called;
 use crate::cli::args::{Audit, Cli, Command};
-use crate::cli::help::parse_error;
 use crate::cli::screen::{block, quiet};
 use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
-use super::typed::{COMMANDS, ChatCommand, CorrectionText, FULL, PROGRAM, ShownTurns, rated_by_id};
+use super::typed::{COMMANDS, ChatCommand, CorrectionText, FULL, ShownTurns, rated_by_id};
 use super::{checking, place, written};
 
 /// What is said where the next question begins a conversation.
@@ -364,59 +363,6 @@ async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
     words.extend(["--", &said.claim]);
     do_words(chat, &words).await;
     Ok(())
-}
-
-/// Runs a line that is a command as a shell takes it, so that what was printed can be copied; gives why
-/// it does not, where it is none that runs within a chat. `here`: what does the same there.
-///
-/// What is pasted is no command where it has several lines, and nothing that guards a home, or that
-/// spares a question about what can't be undone, runs from a line that somebody may have pasted.
-pub async fn run_of_shell(chat: &Chat, line: &str, here: &str) -> Result<(), String> {
-    /// Options that spare a question, or run a program.
-    const GUARDED: [&str; 4] = ["--yes", "--key-cmd", "--passphrase-cmd", "--force"];
-    if line.contains(['\n', '\r']) {
-        return Err(
-            "a text of several lines is run as no command: type each alone, or in a shell".into(),
-        );
-    }
-    let words = shlex::split(line)
-        .ok_or("the quotation marks of that command are not in pairs: type it again")?;
-    let names = words
-        .iter()
-        .map(|word| word.split('=').next().unwrap_or_default());
-    if let Some(guarded) = names.into_iter().find(|name| GUARDED.contains(name)) {
-        return Err(format!(
-            "{guarded} is refused in a chat, where a line may have been pasted: leave it out, or type the \
-             command in a shell"
-        ));
-    }
-    // A short line of another program.
-    if words.first().is_none_or(|word| word != PROGRAM) {
-        return Err(of_shell(here));
-    }
-    let cli = match Cli::try_parse_from(&words) {
-        Ok(cli) => cli,
-        Err(error) => return parse_error::of_line(&words, error).map_or(Ok(()), Err),
-    };
-    match cli.command {
-        Command::Ask(_)
-        | Command::Chat(_)
-        | Command::Init(_)
-        | Command::Restore(_)
-        | Command::Config(_)
-        | Command::Key(_)
-        | Command::Kernel(_)
-        | Command::Hook(_) => Err(of_shell(here)),
-        command => {
-            crate::cli::perform(command, chat.json || cli.json).await;
-            Ok(())
-        }
-    }
-}
-
-/// That a line is for a shell, and what does the same in a chat.
-fn of_shell(here: &str) -> String {
-    format!("that is a command of the shell: {here}")
 }
 
 async fn verify(json: bool) -> AfterCommand {

@@ -6,6 +6,7 @@
 //! | `by_hand`, `piped` | a chat on a terminal; one whose questions come through a pipe |
 //! | `typed` | what a line is: a question, or one of the commands |
 //! | `commands` | doing the commands, each by the command of its name |
+//! | `shell_line` | a line that is a command as a shell takes it |
 //! | `place` | conversations and projects: the only calls to them |
 //! | `lines`, `completion` | the line editor, and a plain terminal; what Tab completes |
 //! | `written` | a question that is written in an editor |
@@ -18,6 +19,7 @@ mod completion;
 mod lines;
 mod piped;
 mod place;
+mod shell_line;
 mod talk;
 mod typed;
 mod written;

@@ -3,6 +3,7 @@
 use crate::app::ask::references::ContextRequest;
 use crate::app::find::IdKind;
 use crate::app::words::nearest;
+use crate::cli::program;
 
 /// Tells a question from a command, by the slash that a command begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,7 +282,7 @@ pub const COMMANDS: [CommandHelp; 26] = [
 ];
 
 /// What a command of the shell begins with.
-pub const PROGRAM: &str = "gently";
+const PROGRAM: &str = "gently";
 
 /// The command that a chat does by itself.
 const ASK: &str = "ask";
@@ -330,6 +331,15 @@ impl ChatLine {
     /// Reads a line.
     pub fn of(line: &str) -> ChatLine {
         let text = line.trim_end();
+        // A path begins with a slash, too.
+        let first = text.split_whitespace().next().unwrap_or_default();
+        if text.starts_with('/')
+            && is_program(first)
+            && let Some(here) = of_shell(text)
+        {
+            let text = text.to_owned();
+            return ChatLine::OfShell { text, here };
+        }
         let Some(command) = text.strip_prefix('/') else {
             return match text.trim().is_empty() {
                 true => ChatLine::Blank,
@@ -424,6 +434,11 @@ fn is_farewell(line: &str) -> bool {
     FAREWELLS.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
+/// Whether commands of this program begin with a word: its name, or the path by which it prints them.
+pub fn is_program(word: &str) -> bool {
+    word == PROGRAM || word == program()
+}
+
 /// How a command of the shell is done from a chat; none where a line is no such command.
 fn of_shell(line: &str) -> Option<String> {
     if let Some(here) = other_line(line) {
@@ -432,7 +447,7 @@ fn of_shell(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let name = words
         .next()
-        .filter(|word| *word == PROGRAM)
+        .filter(|word| is_program(word))
         .and_then(|_| words.next())?;
     // An option before the command, or a mistyped command; but a question may begin with the word, too.
     let is_option = name.strip_prefix("--").is_some_and(|rest| !rest.is_empty());
