@@ -52,7 +52,7 @@ fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
     for (n, seam) in seams.iter().enumerate() {
         let break_here = part(seam.clone());
         let is_kept = seams.len() <= MOST_SEAMS && {
-            let from = whole.floor_char_boundary(whole.len().saturating_sub(BEFORE_SEAM));
+            let from = boundary_before(&whole, whole.len().saturating_sub(BEFORE_SEAM));
             let left = whole.get(from..).unwrap_or_default();
             let behind = ways_behind(text, &seams[n..]);
             let most = |between: &str| {
@@ -71,6 +71,13 @@ fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
     Cow::Owned(whole)
 }
 
+/// The last place up to `at` where a character begins.
+fn boundary_before(text: &str, at: usize) -> usize {
+    let places = (0..=at).rev();
+    let mut begins = places.filter(|at| text.is_char_boundary(*at));
+    begins.next().unwrap_or_default()
+}
+
 /// What may stand behind the first of some seams: one part, two that meet without a break, three, and so
 /// on, each with the beginning of the part behind it.
 fn ways_behind(text: &str, seams: &[Range<usize>]) -> Vec<String> {
@@ -86,10 +93,10 @@ fn ways_behind(text: &str, seams: &[Range<usize>]) -> Vec<String> {
         }
         let next = seams.get(n + 1);
         let end = next.map_or(text.len(), |next| next.start);
-        let end = text.floor_char_boundary(end.min(seam.end + room));
+        let end = boundary_before(text, end.min(seam.end + room));
         met.push_str(text.get(seam.end..end).unwrap_or_default());
         let rest = next.filter(|next| next.start == end).map(|next| {
-            let end = text.floor_char_boundary(text.len().min(next.end + room));
+            let end = boundary_before(text, text.len().min(next.end + room));
             text.get(next.start..end).unwrap_or_default()
         });
         ways.push(format!("{met}{}", rest.unwrap_or_default()));
