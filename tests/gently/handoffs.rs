@@ -238,7 +238,7 @@ fn a_reply_without_the_headings_is_no_handoff() {
     // A second one has the next number, and is the one that is gone on from.
     assert_eq!(made(&person, &[])["handoff"], "handoff:000002");
     let next = person.gently(&["ask", "And now?"]).exits(0);
-    assert!(next.err.contains("shown: handoff-2,"), "{next:#?}");
+    assert!(next.err.contains("shown: handoff-2\n"), "{next:#?}");
     person.gently(&["audit", "replay", "--all"]).exits(0);
     assert_eq!(consistent(&person), "yes");
 }
