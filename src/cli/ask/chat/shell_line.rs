@@ -212,11 +212,11 @@ mod tests {
         for line in [
             "gently audit publish origin",
             "gently audit open last --out x",
-            "gently consent give",
+            "gently consent give --purpose research",
             "gently import list",
             "gently store status",
             "gently witness list",
-            "gently config show",
+            "gently config path",
         ] {
             assert!(is_for_shells(&parsed(line)), "{line}");
         }
