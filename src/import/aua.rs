@@ -11,7 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde_json::{Map, Value};
 
-use super::database::{DatabaseFault, ForeignDatabase, QueryValue, RowGroups, of_piece};
+use super::database::{
+    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, of_piece,
+};
 use super::draft::{ConversationDraft, PieceFeed, is_text, role_of, seconds_of, whole_seconds};
 use super::fault::ImportFault;
 use super::file::{ForeignFile, LimitedLine, next_line};
@@ -263,33 +265,19 @@ impl AuaStore {
             "SELECT subject, domain, claim, rejected, confidence, created_at, {decay} FROM corrections \
              WHERE rowid = ?1"
         );
-        for row in self.numbers("corrections")? {
-            if feed.is_over() {
-                break;
-            }
-            let read = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
-                let text = |what, column| {
-                    Ok::<_, DatabaseFault>(self.opener.open_some(what, row.text(column)?)?)
-                };
-                let correction = SourceCorrection {
-                    subject: text("its subject", 0)?.filter(|text| !text.is_empty()),
-                    domain: text("its domain", 1)?.filter(|text| !text.is_empty()),
-                    claim: text("its claim", 2)?.unwrap_or_default(),
-                    rejected: text("what it rejects", 3)?.unwrap_or_default(),
-                    confidence: thousandths(row.number(4)?)?,
-                    decay: decay_of(row.text(6)?)?,
-                    at: row.number(5)?.and_then(whole_seconds),
-                };
-                Ok(whole(correction)?)
-            });
-            let place = format!("table corrections, row {row}");
-            match of_piece(read)? {
-                Ok(Some(correction)) => feed.piece(SourcePiece::Correction(correction)),
-                Ok(None) => {}
-                Err(fault) => feed.refuse(&place, None, fault),
-            }
-        }
-        Ok(())
+        self.each_of("corrections", &sql, feed, |row| {
+            let text = |what, column| self.text(row, what, column);
+            let correction = SourceCorrection {
+                subject: text("its subject", 0)?.filter(|text| !text.is_empty()),
+                domain: text("its domain", 1)?.filter(|text| !text.is_empty()),
+                claim: text("its claim", 2)?.unwrap_or_default(),
+                rejected: text("what it rejects", 3)?.unwrap_or_default(),
+                confidence: thousandths(row.number(4)?)?,
+                decay: decay_of(row.text(6)?)?,
+                at: row.number(5)?.and_then(whole_seconds),
+            };
+            Ok(SourcePiece::Correction(whole(correction)?))
+        })
     }
 
     fn promotions(&self, feed: &mut PieceFeed<'_>) -> Result<(), DatabaseFault> {
@@ -310,31 +298,49 @@ impl AuaStore {
             "SELECT {} FROM promotions WHERE rowid = ?1",
             columns.join(", ")
         );
-        for row in self.numbers("promotions")? {
+        self.each_of("promotions", &sql, feed, |row| {
+            let text = |what, column| self.text(row, what, column);
+            let metadata = text("its metadata", 7)?;
+            Ok(SourcePiece::Promotion(SourcePromotion {
+                id: row.needed_text(0)?,
+                at: row.number(1)?.and_then(whole_seconds),
+                specialist: text("its specialist", 2)?.unwrap_or_default(),
+                event: event_of(&text("its event", 3)?.unwrap_or_default())?,
+                from_model: text("the model before", 4)?,
+                to_model: text("the model after", 5)?,
+                is_reverted: row.number(6)?.is_some_and(|n| n != 0.0),
+                metadata: metadata.filter(|text| !matches!(text.trim(), "" | "{}")),
+            }))
+        })
+    }
+
+    /// A text of a column, opened.
+    fn text(
+        &self,
+        row: &ForeignRow<'_>,
+        what: &'static str,
+        column: usize,
+    ) -> Result<Option<String>, DatabaseFault> {
+        Ok(self.opener.open_some(what, row.text(column)?)?)
+    }
+
+    /// Hands on what each row of a table is; one that can't be taken is refused by its number.
+    fn each_of(
+        &self,
+        table: &str,
+        sql: &str,
+        feed: &mut PieceFeed<'_>,
+        make: impl Fn(&ForeignRow<'_>) -> Result<SourcePiece, DatabaseFault>,
+    ) -> Result<(), DatabaseFault> {
+        for row in self.numbers(table)? {
             if feed.is_over() {
                 break;
             }
-            let read = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
-                let text = |what, column| {
-                    Ok::<_, DatabaseFault>(self.opener.open_some(what, row.text(column)?)?)
-                };
-                let metadata = text("its metadata", 7)?;
-                Ok(SourcePromotion {
-                    id: row.needed_text(0)?,
-                    at: row.number(1)?.and_then(whole_seconds),
-                    specialist: text("its specialist", 2)?.unwrap_or_default(),
-                    event: event_of(&text("its event", 3)?.unwrap_or_default())?,
-                    from_model: text("the model before", 4)?,
-                    to_model: text("the model after", 5)?,
-                    is_reverted: row.number(6)?.is_some_and(|n| n != 0.0),
-                    metadata: metadata.filter(|text| !matches!(text.trim(), "" | "{}")),
-                })
-            });
-            let place = format!("table promotions, row {row}");
+            let read = self.database.row(sql, &[QueryValue::Row(row)], &make);
             match of_piece(read)? {
-                Ok(Some(promotion)) => feed.piece(SourcePiece::Promotion(promotion)),
+                Ok(Some(piece)) => feed.piece(piece),
                 Ok(None) => {}
-                Err(fault) => feed.refuse(&place, None, fault),
+                Err(fault) => feed.refuse(&format!("table {table}, row {row}"), None, fault),
             }
         }
         Ok(())

@@ -513,14 +513,19 @@ fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
         _ => "json",
     };
     let view = || ExportedConversationView::of(&page, path, name);
-    let count = counted(page.messages.len(), "message");
+    Ok(written_to(path, page.messages.len(), json, view))
+}
+
+/// Says how many messages were written to a file.
+fn written_to<V: serde::Serialize>(
+    path: &Path,
+    messages: usize,
+    json: bool,
+    view: impl FnOnce() -> V,
+) -> u8 {
+    let count = counted(messages, "message");
     let outcome = format!("{count} written to {}", quiet(&path.display().to_string()));
-    Ok(present_or_tell(
-        json,
-        view,
-        || format!("{outcome}\n"),
-        &outcome,
-    ))
+    present_or_tell(json, view, || format!("{outcome}\n"), &outcome)
 }
 
 async fn erase_all(

@@ -18,9 +18,7 @@ use super::{INDENT, ListArguments, OutputFormat, ShowArguments, was_changed};
 use crate::cli::look::{below_row, zone_line};
 use crate::cli::screen::new_file::NewFile;
 use crate::cli::screen::{block, counted, minute, quiet, row};
-use crate::cli::{
-    NEGATIVE, could_not, json_line, present, present_as_is, present_or_tell, program, refusal, say,
-};
+use crate::cli::{NEGATIVE, could_not, json_line, present, present_as_is, program, refusal, say};
 
 /// Lists them.
 pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, OpenHomeError> {
@@ -194,12 +192,5 @@ pub fn write(
         file: path.display().to_string(),
         format: name,
     };
-    let count = counted(page.messages.len(), "message");
-    let outcome = format!("{count} written to {}", quiet(&path.display().to_string()));
-    Ok(present_or_tell(
-        json,
-        view,
-        || format!("{outcome}\n"),
-        &outcome,
-    ))
+    Ok(super::written_to(path, page.messages.len(), json, view))
 }
