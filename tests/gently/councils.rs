@@ -469,7 +469,7 @@ fn balanced_has_the_next_one_review_and_its_correction_is_proposed() {
         let screen = person.gently(&balanced).exits(0);
         for part in [
             said,
-            ": one answered alone, W 0.650",
+            ": one answered, W 0.650",
             "its one review disagrees (Uncertain)",
             "council show council-",
             "rate last bad",

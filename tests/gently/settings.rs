@@ -8,6 +8,18 @@ use serde_json::{Value, json};
 
 use crate::person::Person;
 
+/// An empty folder is as good as none: the first setting makes a whole home there, as the first question does.
+#[test]
+fn the_first_setting_makes_a_home_in_an_empty_folder() {
+    let person = Person::new();
+    std::fs::create_dir(person.home()).unwrap();
+    person
+        .gently(&["config", "set", "session.idle_minutes", "31"])
+        .exits(0);
+    person.ask("How full is the disk?");
+    assert_eq!(person.verified()["answers"]["consistent"], "yes");
+}
+
 /// The documents of what says that settings changed, oldest first; null where one is lost.
 fn reloads(person: &Person) -> Vec<Value> {
     let database = person.database();

@@ -155,7 +155,7 @@ fn chosen_lines(
     let id = id.map_or("council".to_owned(), short_name);
     let welfare = thousandths(winner.welfare() / 1000);
     let head = match asked {
-        1 => format!("{id}: {name} answered alone, W {welfare}"),
+        1 => format!("{id}: {name} answered, W {welfare}"),
         _ => format!(
             "{id}: {name} of {asked}, W {welfare}, payment {}",
             thousandths(choice.payment / 1000)
@@ -170,14 +170,14 @@ fn chosen_lines(
     let mut lines = vec![head, parts.join(" · ")];
     let even = match result.decided_by {
         Some(DecidedBy::Votes) => Some("the votes decided"),
-        Some(DecidedBy::Age) => Some("the votes are even, so the oldest was chosen"),
+        Some(DecidedBy::Age) => Some("another has as many votes, so the older was chosen"),
         Some(DecidedBy::Alone | DecidedBy::Expected) | None => None,
     };
     let chosen = &winner.chosen;
     let known = match (chosen.is_prior(), chosen.is_unrated_here()) {
         (true, _) => "nothing is known of them yet".to_owned(),
         (false, true) => format!("nothing is rated in {}", quiet(&chosen.domain_names())),
-        (false, false) => "ratings expect the same of them".to_owned(),
+        (false, false) => "ratings expect as much of another".to_owned(),
     };
     match even {
         Some(even) => lines.push(format!("{known}; {even}")),

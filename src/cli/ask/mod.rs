@@ -54,7 +54,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     files.splice(..0, piped.map(Attachment::piped));
     let council = args.specialist.council();
     if args.specialist.domain.is_some() && args.specialist.wish().is_none() && council.is_none() {
-        let why = "--domain says what a question is of, for --specialist NAME, --council NAMES or --accuracy fast";
+        let why = "--domain says what a question is of, for --specialist NAME, --council NAMES or --accuracy LEVEL, which \
+                   goes beside it: gently ask --accuracy high --domain law \"QUESTION\"";
         return Ok(could_not(why, json));
     }
     let place = args.receipt.as_deref().map(ReceiptFile::reserve);

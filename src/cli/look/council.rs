@@ -119,9 +119,9 @@ fn text(council: &RecordedCouncil) -> String {
     let domains: Vec<String> = domains.collect();
     let known = match (council.basis.as_str(), council.decided_by()) {
         ("prior", _) => "no answer of theirs was rated yet",
-        (_, Some(DecidedBy::Votes)) => "the same was expected of them, and the votes decided",
+        (_, Some(DecidedBy::Votes)) => "the same was expected of another, and the votes decided",
         (_, Some(DecidedBy::Age)) => {
-            "the same was expected of them, the votes are even, and the oldest was chosen"
+            "the same was expected of another with as many votes, and the older was chosen"
         }
         _ => "by ratings",
     };

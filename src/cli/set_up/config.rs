@@ -8,6 +8,7 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::set_up::settings::{self, ChangedSetting, NamedSetting, SettingState};
 use crate::config::table::Value;
 use crate::config::{ConfigError, Environment, ValueSource};
+use crate::home::Home;
 use crate::view::set_up::setting::{
     ChangedSettingView, ConfigPathView, NamedSettingView, SettingView,
 };
@@ -90,7 +91,8 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
 
 /// Makes a home for the first setting, as the first question does; none for what can't be set.
 fn home_for(key: &str, value: &str, path: &Path) -> Result<(), OpenHomeError> {
-    if path.exists() {
+    // An empty folder is no home yet; what is wrong with one that is, the setting does not mend.
+    if !matches!(Home::open(path), Ok(None)) {
         return Ok(());
     }
     settings::check_typed(key, value, path)?;

@@ -268,7 +268,7 @@ pub const COMMANDS: [CommandHelp; 26] = [
     help("note", "TEXT", "put a note on record"),
     help(
         "drift",
-        "[close ID…|all]",
+        "[close ID…|close all]",
         "what was wrong with answers; close what is dealt with",
     ),
     help(
@@ -733,7 +733,7 @@ mod tests {
             ("/title", "/title TEXT"),
             ("/deep", "/deep on|off"),
             ("/deep maybe", "/deep on|off"),
-            ("/drift now", "/drift [close ID…|all]"),
+            ("/drift now", "/drift [close ID…|close all]"),
             ("/drift close", "/drift close all"),
             ("/erase", "/erase last|ID"),
             ("/delete last", "gently conversation delete"),
@@ -778,7 +778,7 @@ mod tests {
             let behind = match takes {
                 "" => "",
                 "on|off" => " on",
-                "[close ID…|all]" => " close 1 2",
+                "[close ID…|close all]" => " close 1 2",
                 _ => " something",
             };
             let line = ChatLine::of(&format!("/{name}{behind}"));
