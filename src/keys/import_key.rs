@@ -55,6 +55,12 @@ impl ImportKey {
         }))
     }
 
+    /// Whether there is a key in the folder of a home's keys.
+    pub fn is_whole(folder: &Path) -> bool {
+        let file = folder.join(IMPORT_KEY).metadata();
+        file.is_ok_and(|file| file.len() == LENGTH as u64)
+    }
+
     /// A key that nobody has, for whoever only looks.
     pub fn of_nobody() -> Result<ImportKey, KeyError> {
         Ok(ImportKey {

@@ -53,6 +53,9 @@ row! {
 const PART: &str = "SELECT ?1 AS part, min(created_at) AS oldest FROM llm_exchange
   WHERE prompt_line >= ?1 << 15 AND prompt_line < (?1 + 1) << 15";
 
+/// The last part that lines can be in: their numbers have 63 bits.
+const MOST_PART: u64 = (1 << 48) - 1;
+
 /// The sums of a part (`?1`), as its rows give them, in the order of their key.
 const TOTALS: &str = "SELECT ?1 AS part, s.kernel_hash, ifnull(m.specialist, '') AS specialist, a.name, a.level,
         a.passed, count(*) AS made
@@ -146,9 +149,10 @@ impl ReadStore {
 
     /// The parts whose sums are not what the rows give.
     pub fn wrong_check_parts(&self) -> Result<BTreeSet<u64>, StoreError> {
-        let parts = "SELECT part FROM check_part UNION SELECT part FROM check_total";
+        let parts = "SELECT part FROM check_part WHERE part BETWEEN 0 AND ?1
+                     UNION SELECT part FROM check_total WHERE part BETWEEN 0 AND ?1";
         let mut wrong: BTreeSet<u64> = self
-            .list("list sums of checks", parts, values![])?
+            .list("list sums of checks", parts, values![MOST_PART])?
             .into_iter()
             .collect();
         for part in wrong.clone() {
@@ -157,6 +161,13 @@ impl ReadStore {
             }
         }
         Ok(wrong)
+    }
+
+    /// How many sums are of parts that no line can be in.
+    pub fn stray_check_sums(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM check_part WHERE part NOT BETWEEN 0 AND ?1)
+                        + (SELECT count(*) FROM check_total WHERE part NOT BETWEEN 0 AND ?1)";
+        self.sole("count sums of checks", sql, values![MOST_PART])
     }
 
     fn check_part_holds(&self, part: u64) -> Result<bool, StoreError> {
@@ -221,6 +232,10 @@ impl WriteStore {
 
     /// Takes away the sums that are not what the rows give; they are made again in time.
     pub(super) fn mend_check_totals(&self) -> Result<(), StoreError> {
+        for table in ["check_total", "check_part"] {
+            let sql = format!("DELETE FROM {table} WHERE part NOT BETWEEN 0 AND ?1");
+            self.change("take sums of checks away", &sql, values![MOST_PART])?;
+        }
         let wrong = self.wrong_check_parts()?;
         wrong
             .iter()
@@ -375,6 +390,19 @@ mod tests {
             store.transact(&mut |_| Ok(())).unwrap();
         }
         assert!(store.wrong_check_parts().unwrap().is_empty());
+    }
+
+    #[test]
+    fn sums_of_no_part_are_found_and_taken_away() {
+        let (_home, mut store, hand) = with_exchanges(&[1]);
+        hand.execute_batch("INSERT INTO check_part VALUES (-1, NULL), (562949953421312, NULL)")
+            .unwrap();
+        assert_eq!(store.stray_check_sums().unwrap(), 2);
+        assert!(store.wrong_check_parts().unwrap().is_empty());
+        store
+            .transact(&mut |write| write.mend_check_totals())
+            .unwrap();
+        assert_eq!(store.stray_check_sums().unwrap(), 0);
     }
 
     #[test]

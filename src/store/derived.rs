@@ -370,7 +370,7 @@ impl ReadStore {
             ratings: rows.ratings.faults(),
             councils: rows.answers.faults() + rows.reviews.faults(),
             handoffs: rows.handoffs.faults(),
-            checks: number(self.wrong_check_parts()?.len()),
+            checks: number(self.wrong_check_parts()?.len()) + self.stray_check_sums()?,
             imported: rows.imported.faults() + number(rows.unlike_messages.len()),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),

@@ -163,6 +163,11 @@ impl ReadStore {
             let found = "closed, as a line of the log ends it";
             return Ok(Some(ColumnFault::of("chat_session.status", "open", found)));
         }
+        if !self.is_on_its_branch(session)? {
+            let found = "another one, as its commits stand";
+            let fault = ColumnFault::of("chat_session.branch", &session.branch, found);
+            return Ok(Some(fault));
+        }
         if prompts != session.prompts {
             let found = format!("{prompts}, as its newest prompt is numbered");
             let fault = ColumnFault::of("chat_session.prompts", session.prompts, found);
@@ -182,17 +187,44 @@ impl ReadStore {
         }))
     }
 
+    /// Whether the commit of the session's newest answer, or else of its start, is on its branch.
+    fn is_on_its_branch(&self, session: &SessionRow) -> Result<bool, StoreError> {
+        let branch = branch_ref(&session.branch);
+        let answered = match session.chain_head == session.id {
+            true => None,
+            false => self.chain_place(session)?,
+        };
+        let Some((_, line)) = answered else {
+            return Ok(self.start_line(session)?.is_some());
+        };
+        let sql = "SELECT ref FROM ledger_commit WHERE line = ?1 AND kind = 'interaction'";
+        let found: Option<String> = self.one("find an answer's branch", sql, values![line])?;
+        Ok(found.is_none_or(|found| found == branch))
+    }
+
+    /// Where the session starts, on its branch.
+    fn start_line(&self, session: &SessionRow) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT c.line FROM ledger_commit c CROSS JOIN log_line l
+                    WHERE c.ref = ?1 AND c.kind = 'session_start' AND l.n = c.line
+                      AND instr(l.line, '|session_start|' || ?2 || '|') > 0
+                    ORDER BY c.n DESC LIMIT 1";
+        let branch = branch_ref(&session.branch);
+        self.one("find a session's start", sql, values![branch, session.id])
+    }
+
+    /// How many answers a session has, where its row says another number: for its end, which signs it.
+    pub fn answers_fault(&self, session: &SessionRow) -> Result<Option<ColumnFault>, StoreError> {
+        let sql =
+            "SELECT count(*) FROM llm_exchange WHERE session_id = ?1 AND outcome = 'answered'";
+        let answers: u64 = self.sole("count a session's answers", sql, values![session.uuid])?;
+        let says = session.interactions;
+        Ok((answers != says).then(|| ColumnFault::of("chat_session.interactions", says, answers)))
+    }
+
     /// Whether a line ends the session, behind its newest prompt or its start.
     fn is_over(&self, session: &SessionRow, prompts: u64) -> Result<bool, StoreError> {
         let since: Option<u64> = match prompts {
-            0 => {
-                let sql = "SELECT c.line FROM ledger_commit c CROSS JOIN log_line l
-                            WHERE c.ref = ?1 AND c.kind = 'session_start' AND l.n = c.line
-                              AND instr(l.line, '|session_start|' || ?2 || '|') > 0
-                            ORDER BY c.n DESC LIMIT 1";
-                let branch = branch_ref(&session.branch);
-                self.one("find a session's start", sql, values![branch, session.id])?
-            }
+            0 => self.start_line(session)?,
             newest => {
                 let sql = "SELECT prompt_line FROM llm_exchange WHERE session_id = ?1 AND seq = ?2";
                 let place = values![session.uuid, newest];

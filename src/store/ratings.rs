@@ -51,8 +51,17 @@ impl ReadStore {
         Ok(counts.collect())
     }
 
+    /// What an exchange of a council says of others' answers; none of what is no review, and where no text
+    /// is here.
+    pub fn review_text(&self, exchange: Uuid) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT t.content FROM llm_exchange e JOIN chat_turn t ON t.turn_id = e.turn_aurora_id
+                    WHERE e.exchange_id = ?1 AND t.content IS NOT NULL
+                      AND EXISTS (SELECT 1 FROM council_review r WHERE r.exchange_id = e.exchange_id)";
+        self.one("read a review", sql, values![exchange])
+    }
+
     /// Ids of corrections and ratings with a text that are about an exchange, and of corrections that
-    /// stand in its question word for word, or whose subject repeats it; not those that are erased.
+    /// stand in its question, or in what it says as a review, word for word, or whose subject repeats it; not those that are erased.
     pub fn said_about(&self, exchange: Uuid, question: &str) -> Result<Vec<String>, StoreError> {
         let repeated = subject(question);
         let sql = "SELECT id FROM artifact

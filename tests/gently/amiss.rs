@@ -485,6 +485,10 @@ fn nothing_is_signed_that_goes_on_from_a_changed_column() {
             "head.segment_lines",
         ),
         (
+            "UPDATE chat_session SET branch = 'branch-2' WHERE status = 'open'".to_owned(),
+            "chat_session.branch",
+        ),
+        (
             "UPDATE head SET commits = commits + 1".to_owned(),
             "head.commits",
         ),
@@ -531,6 +535,23 @@ fn nothing_is_signed_that_goes_on_from_a_changed_column() {
         // Of the last line it says itself that it is not the one that `head` has.
         let names_it = said(&doctor).contains(place) || place == "head.hash";
         assert!(names_it, "{change}: {doctor:?}");
+    }
+}
+
+/// How many answers a session had is signed at its end, and counted then.
+#[test]
+fn no_end_of_a_session_has_another_number_of_answers() {
+    for number in ["interactions + 1", "0", "9223372036854775807"] {
+        let (person, _server) = home();
+        let log = person.log();
+        let change =
+            format!("UPDATE chat_session SET interactions = {number} WHERE status = 'open'");
+        edit(&person, &change);
+        let refused = person.gently(&["session", "close", "--yes"]);
+        assert_ne!(refused.code, 0, "{number}: {refused:?}");
+        let place = "chat_session.interactions";
+        assert!(said(&refused).contains(place), "{number}: {refused:?}");
+        assert_eq!(person.log(), log, "{number}");
     }
 }
 

@@ -1385,6 +1385,59 @@ fn what_is_erased_while_a_council_goes_on_is_not_chosen() {
     }
 }
 
+/// What a review says is gone with it: it is no vote, and proposes nothing.
+#[test]
+fn a_review_that_is_erased_while_a_council_goes_on_is_no_vote() {
+    let (person, server) = with_three(Behaviour::By(|body| match (is_review(body), model(body)) {
+        (false, name) => says(&format!("I am {name}.")),
+        (true, "one-1b") => {
+            says(&vote("disagree", Some("Canberra is the capital of Australia.")).to_string())
+        }
+        (true, _) => Behaviour::Gate,
+    }));
+    let ask = ["ask", "--json", "--council", "one,two", QUESTION];
+    let child = begun(&person, &ask);
+    until_answered(&person, 3);
+    let sql =
+        "SELECT e.exchange_id FROM llm_exchange e JOIN exchange_measure m ON m.line = e.prompt_line
+                WHERE m.round = 'peer_review' AND e.outcome = 'answered'";
+    let review: String = person
+        .database()
+        .query_row(sql, [], |row| row.get(0))
+        .unwrap();
+    person.gently(&["erase", &review, "--yes"]).exits(0);
+    server.release();
+    let ended = ran(child.wait_with_output().unwrap()).exits(0);
+    assert!(
+        ended.err.contains("the review was erased meanwhile"),
+        "{ended:#?}"
+    );
+    let votes = "SELECT count(*) FROM council_review WHERE verdict = 'disagree'";
+    let corrections = "SELECT count(*) FROM artifact WHERE kind = 'correction'";
+    assert_eq!((count(&person, votes), count(&person, corrections)), (0, 0));
+    holds(&person);
+}
+
+/// A correction that a review gave is that review's words: whoever erases the review is told of it.
+#[test]
+fn erasing_a_review_names_the_correction_that_it_gave() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says(&format!("I am {}.", model(body))),
+        true => says(&vote("disagree", Some("Canberra is the capital of Australia.")).to_string()),
+    }));
+    asked(&person, &["--council", "one,two", QUESTION], 0);
+    let sql =
+        "SELECT e.exchange_id FROM llm_exchange e JOIN exchange_measure m ON m.line = e.prompt_line
+                WHERE m.round = 'peer_review' ORDER BY e.prompt_line LIMIT 1";
+    let review: String = person
+        .database()
+        .query_row(sql, [], |row| row.get(0))
+        .unwrap();
+    let plan = person.gently(&["erase", &review, "--dry-run"]).exits(0);
+    let all = format!("{}{}", plan.out, plan.err);
+    assert!(all.contains("correction-1"), "{plan:#?}");
+}
+
 /// Reviews may repeat the answer that they are about: whoever erases that is told of them.
 #[test]
 fn erasing_an_answer_names_the_reviews_of_it() {

@@ -552,6 +552,14 @@ fn what_is_older_takes_no_place_and_what_is_newer_is_not_erased_with_it() {
         0,
     );
     assert_eq!(older["skipped"], json!({"older": 1}), "{older:#}");
+    // Nobody knows whether one without a date is newer.
+    let undated = import(
+        &person,
+        &[line("a", "user", "Where does the zorilla live?")],
+        &[],
+        0,
+    );
+    assert_eq!(undated["skipped"], json!({"undated": 1}), "{undated:#}");
     person.gently(&["search", WORD]).exits(1);
     let planned = person
         .gently(&["import", "erase", "import-1", "--dry-run"])

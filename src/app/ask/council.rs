@@ -698,8 +698,13 @@ impl CouncilSetup<'_> {
             .filter_map(CouncilMember::on_record)
             .map(AskResult::exchange)
             .collect();
+        let voting = result.reviews.iter().filter(|review| {
+            let mut said = review.answers.iter();
+            said.any(|answer| answer.saying.is_ok())
+        });
+        let voting = voting.filter_map(|review| review.end.asked());
         let answers = result.members.iter().filter_map(CouncilMember::answered);
-        let answers: Vec<Uuid> = answers.map(AskResult::exchange).collect();
+        let answers: Vec<Uuid> = answers.chain(voting).map(AskResult::exchange).collect();
         let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
             for exchange in &exchanges {
                 if store.council_answer(*exchange)?.is_some() {
@@ -797,8 +802,8 @@ fn as_shown(
     Ok(placed.into_iter().map(|(_, at)| at).collect())
 }
 
-/// Leaves out of the choice what somebody erased while others answered or reviewed, and what reviews
-/// say of it.
+/// Leaves out of the choice what somebody erased while others answered or reviewed: answers, with what
+/// reviews say of them, and what erased reviews say.
 fn leave_out_erased(
     store: &ReadStore,
     members: &mut [CouncilMember],
@@ -813,6 +818,15 @@ fn leave_out_erased(
                 Some(MemberEnd::Asked(asked)) => Some(MemberEnd::Erased(asked)),
                 other => other,
             };
+        }
+    }
+    for review in reviews.iter_mut() {
+        let erased = match &review.end {
+            MemberEnd::Asked(asked) => is_erased(store, asked.exchange())?,
+            MemberEnd::Unasked(_) | MemberEnd::Erased(_) => false,
+        };
+        for said in review.answers.iter_mut().filter(|_| erased) {
+            said.saying = Err("no vote: the review was erased meanwhile".to_owned());
         }
     }
     for said in reviews.iter_mut().flat_map(|review| &mut review.answers) {

@@ -281,8 +281,9 @@ fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, Op
             .map(|row| store.turn(row.turn_user))
             .transpose()?
             .flatten();
-        let question = question.and_then(|turn| turn.content).unwrap_or_default();
-        let ids = store.said_about(*exchange, &question)?;
+        let mut said = question.and_then(|turn| turn.content).unwrap_or_default();
+        said.push_str(&store.review_text(*exchange)?.unwrap_or_default());
+        let ids = store.said_about(*exchange, &said)?;
         named.extend(
             ids.iter()
                 .filter(|id| !reach.artifacts.contains(id))

@@ -13,6 +13,12 @@ impl RowCheck<'_> {
             let place = format!("check_total of part {part}");
             self.fault(None, place, "the sums of its checks", "others");
         }
+        let stray = self.rows(self.store.stray_check_sums())?;
+        if let Some(stray) = stray.filter(|stray| *stray > 0) {
+            let place = "check_part and check_total".to_owned();
+            let found = format!("{stray} of parts that no line can be in");
+            self.fault(None, place, "parts of the log", found);
+        }
         Ok(())
     }
 }

@@ -302,6 +302,7 @@ pub fn close(
     } else {
         anchor.clone()
     };
+    refuse_column(transaction.tx.answers_fault(&session)?)?;
     let time = transaction.line_time(now)?;
     blocks::check(transaction, &anchor, time)?;
     let block = &anchor.block;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::keys::IMPORT_KEY;
+use crate::keys::ImportKey;
 use crate::record::canon;
 use crate::record::ledger::erased::TOMBSTONE;
 use crate::record::ledger::exchange::ArtifactDoc;
@@ -44,11 +44,11 @@ pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
 /// The key under which ids of imported conversations stand on record as hashes, where it is gone.
 fn key_of_imports(store: &ReadStore, root: &Path) -> Result<Option<DoctorCheck>, StoreError> {
     let hidden = store.count_hidden_imports()?;
-    if hidden == 0 || root.join("keys").join(IMPORT_KEY).exists() {
+    if hidden == 0 || ImportKey::is_whole(&root.join("keys")) {
         return Ok(None);
     }
     let found = format!(
-        "keys/import.key is missing: {} whose ids stand on record as hashes can't be known again, and the next \
+        "keys/import.key is missing, or is no key: {} whose ids stand on record as hashes can't be known again, and the next \
          import records the same a second time",
         counted(hidden, "imported conversation")
     );

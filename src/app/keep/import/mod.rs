@@ -39,7 +39,7 @@ use crate::import::{
     ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
     SourcePiece, read, read_flat_aua,
 };
-use crate::keys::{IMPORT_KEY, ImportKey};
+use crate::keys::ImportKey;
 use crate::record::hash::Hash32;
 use crate::record::ledger::correction::{DecayClass, IMPORT as FROM_A_FILE};
 use crate::record::ledger::imported::{
@@ -223,7 +223,7 @@ fn refuse_without_texts(keeps_text: bool) -> Result<(), OpenHomeError> {
 
 /// How many conversations on record can't be known again, as the key of their ids is not there any more.
 fn forgotten(keys: &Path, store: &ReadStore) -> Result<u64, OpenHomeError> {
-    match keys.join(IMPORT_KEY).exists() {
+    match ImportKey::is_whole(keys) {
         true => Ok(0),
         false => Ok(store.count_hidden_imports()?),
     }
@@ -560,9 +560,17 @@ impl<'a> ImportRun<'a> {
             known.as_ref().and_then(|known| known.updated_at),
             time_of(source.updated_at),
         );
-        if before.zip(now).is_some_and(|(before, now)| now < before) {
-            self.skip("older");
-            return Ok(());
+        match (before, now) {
+            (Some(before), Some(now)) if now < before => {
+                self.skip("older");
+                return Ok(());
+            }
+            // Nobody knows whether it is newer.
+            (Some(_), None) => {
+                self.skip("undated");
+                return Ok(());
+            }
+            _ => {}
         }
         let clean = match cleaned(&self.key, self.format, source) {
             Ok(clean) => clean,
