@@ -193,12 +193,13 @@ pub trait Driver: Send {
     fn fitting(&self, wanted: &TextQuery, texts: &[&str]) -> Result<Vec<bool>, StoreError>;
     /// How many texts are in an index.
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
-    /// Up to `most` differences between an index and its texts, in words.
+    /// Up to `most` differences between an index and its texts, in words; it reads all of both, and takes
+    /// no lock.
     fn search_faults(&self, index: SearchIndex, most: u32) -> Result<Vec<String>, StoreError>;
-    /// How many there are.
+    /// How many texts have no entry there, and entries no text.
     fn count_search_faults(&self, index: SearchIndex) -> Result<u64, StoreError>;
-    /// Whether an index has the words of its texts, and no others. It reads all of both, and has to
-    /// be able to write; no transaction is open.
+    /// Whether an index has the words of its texts, and no others, by SQLite's own check. It reads all of
+    /// both, and has to be able to write; no transaction is open.
     fn has_words_of_texts(&self, index: SearchIndex) -> Result<bool, StoreError>;
     /// Takes all words out of an index, and puts in those of the texts that are there.
     fn index_again(&self, index: SearchIndex) -> Result<(), StoreError>;

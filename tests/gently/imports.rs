@@ -728,6 +728,21 @@ fn what_somebody_changes_is_found() {
     person.gently(&["audit", "rebuild"]).exits(0);
     let found = person.gently(&["search", WORD]).exits(0);
     assert!(found.out.contains("imported-1"), "{found:?}");
+    // As many entries and words as before, and other ones.
+    let others = "INSERT INTO imported_fts (imported_fts, rowid, content)
+                    SELECT 'delete', n, content FROM imported_text;
+                  INSERT INTO imported_fts (rowid, content)
+                    SELECT n, replace(content, 'savannah', 'tundra') FROM imported_text";
+    unguarded(person.at("gently.db"))
+        .execute_batch(others)
+        .unwrap();
+    let told = person.gently(&["audit", "verify", "-v"]);
+    assert!(
+        told.out
+            .contains("the search index of imported messages has other words than the text of"),
+        "{told:?}"
+    );
+    person.gently(&["audit", "rebuild"]).exits(0);
     // The hint is no evidence: another one costs a second look.
     let database = unguarded(person.at("gently.db"));
     database

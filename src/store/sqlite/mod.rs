@@ -4,6 +4,7 @@ mod beginnings;
 mod convert;
 mod evidence;
 mod index_faults;
+mod index_words;
 mod marks;
 mod schema;
 mod search;

@@ -8,19 +8,21 @@ use crate::store::StoreError;
 use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
 
 /// How an index is called, and the view of its texts.
-struct Fts {
+pub(super) struct Fts {
     /// The virtual table.
-    table: &'static str,
+    pub table: &'static str,
     /// Name of the view with the texts that the index is of.
-    texts: &'static str,
+    pub texts: &'static str,
     /// The view's column of numbers.
-    number: &'static str,
+    pub number: &'static str,
     /// Its other columns, which are those of the index.
-    columns: &'static str,
+    pub columns: &'static str,
     /// How a fit is ranked: a subject is worth three words of a text.
     rank: &'static str,
+    /// How long the beginnings of words are that stand in it, too, in letters.
+    pub beginnings: &'static [usize],
     /// What the index is of, and what its numbers are, in a fault.
-    names: (&'static str, &'static str),
+    pub names: (&'static str, &'static str),
 }
 
 const ITEMS: Fts = Fts {
@@ -29,6 +31,7 @@ const ITEMS: Fts = Fts {
     number: "line",
     columns: "text, subject",
     rank: "bm25(continuity_fts, 1.0, 3.0)",
+    beginnings: &[],
     names: ("items", "artifact line"),
 };
 const TURNS: Fts = Fts {
@@ -37,6 +40,7 @@ const TURNS: Fts = Fts {
     number: "n",
     columns: "content",
     rank: "bm25(turn_fts)",
+    beginnings: &[3, 4],
     names: ("turns", "turn number"),
 };
 const IMPORTED: Fts = Fts {
@@ -45,6 +49,7 @@ const IMPORTED: Fts = Fts {
     number: "n",
     columns: "content",
     rank: "bm25(imported_fts)",
+    beginnings: &[3, 4],
     names: ("imported messages", "message number"),
 };
 
@@ -59,7 +64,7 @@ pub(super) fn index_failed(what: &'static str) -> impl Fn(rusqlite::Error) -> St
     }
 }
 
-const fn fts(index: SearchIndex) -> &'static Fts {
+pub(super) const fn fts(index: SearchIndex) -> &'static Fts {
     match index {
         SearchIndex::Items => &ITEMS,
         SearchIndex::Turns => &TURNS,
@@ -68,7 +73,7 @@ const fn fts(index: SearchIndex) -> &'static Fts {
 }
 
 /// One word as FTS5 takes any text: in quotes, quotes doubled.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
@@ -239,8 +244,8 @@ impl Sqlite {
             .map_err(index_failed("count what can be searched"))
     }
 
-    /// Texts that have no entry, and entries that no text belongs to. An entry is found by its
-    /// number alone: which words it has is not compared.
+    /// Texts that have no entry, entries that no text belongs to, and entries that have other words than
+    /// their texts.
     pub(super) fn differences(
         &self,
         index: SearchIndex,
@@ -260,6 +265,7 @@ impl Sqlite {
             most,
             &format!("the search index of {of} has an entry without a text, for {numbers}"),
         )?);
+        faults.extend(self.other_words(fts(index), most)?);
         Ok(faults)
     }
 

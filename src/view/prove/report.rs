@@ -417,9 +417,6 @@ pub struct ReportView {
     pub imported_conversations: u64,
     /// What is wrong with the search indexes.
     pub search: Option<Vec<String>>,
-    /// Whether it was compared which words an entry of an index holds: never here, as that asks for a writer's
-    /// lock; `audit rebuild --dry-run` does. Null where the indexes were not looked at.
-    pub search_words: Option<&'static str>,
     /// Where tables, views, indexes and triggers of the database are not as they are made.
     pub schema: Option<Vec<String>>,
     /// Receipts that it was held against.
@@ -525,10 +522,6 @@ impl ReportView {
             texts_not_kept: report.not_kept,
             imported_conversations: report.imported,
             search: report.search.clone(),
-            search_words: report
-                .search
-                .as_ref()
-                .map(|_| CheckAnswer::NotChecked.word()),
             schema: report.schema.clone(),
             receipts: report.receipts,
             contradicted_by: report.contradicted_by.clone(),

@@ -265,8 +265,7 @@ fn put_search(out: &mut String, faults: &[String]) {
         put(
             out,
             format_args!(
-                "search:      the index holds each text exactly once (it is no evidence); which words it holds of a \
-                 text is not checked: gently audit rebuild --dry-run compares them"
+                "search:      the index holds each text exactly once, by its words (it is no evidence)"
             ),
         );
         return;
