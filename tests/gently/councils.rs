@@ -209,16 +209,17 @@ fn three_answer_and_review_each_other() {
     assert_eq!(count(&person, parents), 1);
 
     let shown = person.gently(&["council", "show"]).exits(0).out;
-    for text in [
-        "Canberra.",
-        "Sydney.",
-        "two, won",
-        "one, lost",
-        "I looked at it.",
-        QUESTION,
-    ] {
+    for text in ["Canberra.", "Sydney.", "I looked at it.", QUESTION] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
+    // Side by side, the chosen one first.
+    let heads = shown.lines().find(|line| line.starts_with("two, won"));
+    assert_eq!(
+        heads.map(|line| line.split('|').map(str::trim).collect()),
+        Some(vec!["two, won", "one, lost", "three, lost"]),
+        "{shown}"
+    );
+    assert!(shown.lines().all(|line| line.chars().count() <= 80));
     let id = council["id"].as_str().unwrap();
     let view = person
         .gently(&["council", "show", id, "--json"])
@@ -419,7 +420,8 @@ fn balanced_has_the_next_one_review_and_its_correction_is_proposed() {
     assert_eq!(turn["council"]["decided_by"], "alone");
     let shown = person.gently(&["council", "show"]).exits(0).out;
     for part in [
-        "right, it proposes: The capital of Australia is Canberra.",
+        "right, it proposes:",
+        "Australia is Canberra.",
         "W: what people's ratings let expect of the answer",
         "no answer of theirs was rated yet",
     ] {
@@ -617,7 +619,7 @@ fn a_member_that_fails_is_named_and_the_others_go_on() {
     );
     let shown = person.gently(&["council", "show"]).exits(0).out;
     assert!(
-        !shown.contains("nginx") && shown.contains("keeps the answer back"),
+        !shown.contains("nginx") && shown.contains("(the kernel keeps"),
         "{shown}"
     );
     let screen = person

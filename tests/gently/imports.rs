@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
-use crate::person::Person;
+use crate::person::{Person, run};
 use crate::unguarded::{found_and_made_again, unguarded};
 
 /// A word that nobody else writes.
@@ -1084,4 +1084,98 @@ fn the_files_of_an_agent_are_taken_over_once() {
     let other = ["config", "migrate", "--from", "0.6", "--to", "0.8", &folder];
     person.gently(&other).exits(2);
     assert_eq!(consistent(&person), "yes");
+}
+
+/// As `aua.encryption` 1.2.0 writes it with the package cryptography: key 00 01 … 1f, nonce 00 01 … 0b.
+const SEALED: &str = "enc:v1:AAECAwQFBgcICQoLE2qzO6KXAafjJLff1IxYjxtDoPk0zbthThxi3WmgSD8QtQ==";
+/// What stands in it.
+const OPENED: &str = "The grüne Tee ☕";
+
+/// A database of the agent, of which somebody encrypted the texts.
+fn encrypted_agent(person: &Person) -> String {
+    let path = person.dir.path().join("aua.db");
+    let rows = format!(
+        "CREATE TABLE conversations (conversation_id TEXT PRIMARY KEY, user_id TEXT, title TEXT, project_id TEXT,
+            created_at REAL, updated_at REAL);
+         CREATE TABLE messages (message_id TEXT PRIMARY KEY, conversation_id TEXT, role TEXT, content TEXT,
+            models_used TEXT, created_at REAL);
+         CREATE TABLE projects (project_id TEXT PRIMARY KEY, name TEXT);
+         CREATE TABLE corrections (id TEXT PRIMARY KEY, created_at REAL, subject TEXT, domain TEXT, claim TEXT,
+            rejected TEXT, confidence REAL, source TEXT, effective_confidence REAL, decay_class TEXT, metadata TEXT);
+         CREATE TABLE promotions (id TEXT PRIMARY KEY, created_at REAL, specialist TEXT, event TEXT,
+            from_model TEXT, to_model TEXT, reverted INTEGER, metadata TEXT);
+         CREATE TABLE audit_log (id TEXT PRIMARY KEY, created_at REAL, event_type TEXT, u_score REAL,
+            details TEXT, prev_hash TEXT, curr_hash TEXT);
+         INSERT INTO projects VALUES ('p', 'Law');
+         INSERT INTO conversations VALUES ('c', 'local', 'Of tea', 'p', 1700000000, 1700000001);
+         INSERT INTO messages VALUES ('1', 'c', 'user', 'And the zorilla?', NULL, 1700000000),
+          ('2', 'c', 'assistant', '{SEALED}', '[\"law\"]', 1700000001);
+         INSERT INTO corrections VALUES ('k', 1700000002, 'tea', 'law', '{SEALED}', '', 0.9, 'arbiter', 0.9, 'B', '{{}}');
+         INSERT INTO promotions VALUES ('q', 1700000003, 'law', 'promote', 'a', 'b', 0, '{{}}');
+         INSERT INTO audit_log VALUES ('a', 1700000004, 'query', 0.5, '{SEALED}', 'genesis', 'x');"
+    );
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(&rows)
+        .unwrap();
+    path.display().to_string()
+}
+
+/// Texts that the agent has encrypted are opened with its key, or refused, and never kept as they are.
+#[test]
+fn what_the_agent_has_encrypted_is_opened_with_its_key_or_refused() {
+    const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    let person = somebody();
+    let path = encrypted_agent(&person);
+    let before = std::fs::read(&path).unwrap();
+    let command = ["import", "aua", &path];
+    for key in [None, Some(KEY.replace("1f", "1e"))] {
+        let mut command_of = person.command(&command);
+        if let Some(key) = &key {
+            command_of.env("AUA_ENCRYPTION_KEY", key);
+        }
+        let told = run(command_of.arg("--json")).exits(1).json();
+        assert_eq!(told["refused"]["encrypted"], 3, "{key:?}: {told:#}");
+    }
+    assert_eq!(holders(person.home(), b"enc:v1"), [] as [PathBuf; 0]);
+    person.gently(&["search", "Tee"]).exits(1);
+
+    let mut with_key = person.command(&command);
+    let told = run(with_key.env("AUA_ENCRYPTION_KEY", KEY).arg("--json"))
+        .exits(0)
+        .json();
+    assert_eq!(told["refused"], json!({}), "{told:#}");
+    assert_eq!(holders(person.home(), b"enc:v1"), [] as [PathBuf; 0]);
+    let shown = person.gently(&["search", "Tee"]).exits(0);
+    assert!(shown.out.contains("The grüne [Tee] ☕"), "{shown:?}");
+    let corrections = person
+        .gently(&["correction", "list", "--json"])
+        .exits(0)
+        .json();
+    let correction = &corrections["corrections"][0];
+    assert_eq!(
+        (
+            &correction["claim"],
+            &correction["state"],
+            &correction["source"]
+        ),
+        (&json!(OPENED), &json!("proposed"), &json!("import")),
+        "{corrections:#}"
+    );
+    assert_eq!(count(&person, "SELECT count(*) FROM promotions"), 1);
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM artifact WHERE kind = 'imported_audit'"
+        ),
+        1
+    );
+    assert_eq!(consistent(&person), "yes");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    // Again, with and without the key: nothing is recorded twice.
+    let artifacts = "SELECT count(*) FROM artifact WHERE kind <> 'import'";
+    let were = count(&person, artifacts);
+    let mut with_key = person.command(&command);
+    run(with_key.env("AUA_ENCRYPTION_KEY", KEY)).exits(0);
+    assert_eq!(count(&person, artifacts), were);
 }

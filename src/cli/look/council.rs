@@ -12,7 +12,8 @@ use crate::record::ledger::short_name::short_name;
 use crate::view::look::council::CouncilView;
 
 use super::zone_line;
-use crate::cli::screen::{beginning, quiet, row};
+use crate::cli::screen::side_by_side::side_by_side;
+use crate::cli::screen::{beginning, columns, quiet, row};
 use crate::cli::{present, present_report, say};
 
 /// Subcommands of `gently council`.
@@ -135,17 +136,25 @@ fn text(council: &RecordedCouncil) -> String {
         None => format!("\n({GONE})\n"),
     });
     text.push_str(MEASURES);
-    for member in &council.members {
-        text.push_str(&member_text(council, member));
-    }
+    text.push('\n');
+    let members = council.members.iter();
+    let members: Vec<Vec<String>> = members.map(|member| column(council, member)).collect();
+    text.push_str(&side_by_side(&members, width()));
     text
 }
 
-fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
+/// How wide the columns are together: as the screen, and as a common one where there is none.
+fn width() -> usize {
+    const COMMON: usize = 80;
+    columns(&std::io::stdout()).unwrap_or(COMMON)
+}
+
+/// A member in its parts: who it is, its answer, what reviews say of it.
+fn column(council: &RecordedCouncil, member: &RecordedMember) -> Vec<String> {
     let of = &member.of;
     let model = member.model.as_deref().map(quiet).unwrap_or_default();
-    let mut text = format!(
-        "\n── {}, {} ({model}, {})\nW {}, utility {}, payment {}; {}\n",
+    let head = format!(
+        "{}, {}\n{model}\n{}\nW {}\nutility {}\npayment {}\n{}",
         quiet(&member.name),
         of.place.name(),
         member.id,
@@ -162,8 +171,7 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
         (None, CouncilPlace::Withheld) => "(the kernel keeps the answer back)".to_owned(),
         (None, CouncilPlace::Failed | CouncilPlace::Denied) => "(there is no answer)".to_owned(),
     };
-    text.push_str(&said);
-    text.push('\n');
+    let mut reviews = String::new();
     for review in council
         .reviews
         .iter()
@@ -176,14 +184,14 @@ fn member_text(council: &RecordedCouncil, member: &RecordedMember) -> String {
         };
         let why = review.why.as_deref().map(|why| format!(": {}", quiet(why)));
         let why = why.unwrap_or_default();
-        text.push_str(&format!(
-            "  {} {says} ({}){why}\n",
+        reviews.push_str(&format!(
+            "{} {says} ({}){why}\n",
             quiet(&review.by),
             review.id
         ));
         if let Some(right) = &review.correction {
-            text.push_str(&format!("    right, it proposes: {}\n", quiet(right)));
+            reviews.push_str(&format!("  right, it proposes: {}\n", quiet(right)));
         }
     }
-    text
+    vec![head, said, reviews]
 }

@@ -11,6 +11,7 @@ pub(super) mod new_file;
 pub(super) mod pager;
 pub(super) mod passphrase;
 mod reply_lines;
+pub(super) mod side_by_side;
 pub(super) mod signals;
 pub(super) mod terminal;
 pub(super) mod typed_line;
