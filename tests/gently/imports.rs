@@ -1152,7 +1152,7 @@ fn what_the_agent_has_encrypted_is_opened_with_its_key_or_refused() {
         .gently(&["correction", "list", "--json"])
         .exits(0)
         .json();
-    let correction = &corrections["corrections"][0];
+    let correction = &corrections[0];
     assert_eq!(
         (
             &correction["claim"],
