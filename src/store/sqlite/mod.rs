@@ -237,7 +237,13 @@ impl Sqlite {
         match read.map_err(|error| error.sqlite_error_code()) {
             Err(Some(ErrorCode::NotADatabase)) => {
                 cipher::forget_key(path);
-                Err(SealFault::WrongKey { from: found.from }.at(path))
+                Err(match cipher::has_plain_log(path) {
+                    true => SealFault::PlainLog {
+                        log: cipher::log_beside(path),
+                    },
+                    false => SealFault::WrongKey { from: found.from },
+                }
+                .at(path))
             }
             // Whatever else is wrong is said where something is asked.
             _ => Ok((connection, Some(found.key))),
@@ -255,6 +261,9 @@ impl Sqlite {
                 if cipher::place_of(path) != before =>
             {
                 open()
+            }
+            Err(StoreError::Busy { waited_s }) if unfinished_file(path).exists() => {
+                Err(StoreError::Converting { waited_s })
             }
             done => done,
         }
