@@ -41,7 +41,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
-use crate::store::{ReadStore, Store, StoreError};
+use crate::store::{DatabaseForm, ReadStore, Store, StoreError};
 
 pub use guard::PRIVATE;
 use guard::lock_init;
@@ -439,6 +439,11 @@ fn fill(
         signing,
         &first,
     )?;
+    if DatabaseForm::of(&root.join("gently.db")) == DatabaseForm::Encrypted {
+        let text = config::with_encryption(&config::genesis_file(options.network));
+        crate::os::replace_file(&config, text.as_bytes(), 0o600)
+            .map_err(|e| io("write", &config, &e))?;
+    }
     Home {
         root: root.to_owned(),
     }

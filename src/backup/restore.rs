@@ -11,7 +11,7 @@ use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
-use crate::store::{FoundKey, Store, StoreError, remember_key};
+use crate::store::{FoundKey, SealFault, Store, StoreError, remember_key};
 
 /// The largest manifest that is read; ours has some 250 bytes.
 const MAX_MANIFEST: u64 = 16 * 1024;
@@ -255,7 +255,14 @@ fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, Back
     for part in ["refs/heads", "objects/pack", "objects/info"] {
         private_dirs(&paths.ledger().join(part), folder)?;
     }
-    let store = Store::open(&paths.database())?;
+    let store = Store::open(&paths.database()).map_err(|fault| match fault {
+        // Where it was unpacked to is gone when this is read.
+        StoreError::Sealed {
+            why: SealFault::WrongKey { from },
+            ..
+        } => SealFault::NotOfBackup { from }.at(Path::new(place)),
+        fault => fault,
+    })?;
     let head = store.head()?;
     if (head.lines, head.hash) != (manifest.lines, manifest.head) {
         return Err(foreign(format!(

@@ -575,12 +575,12 @@ pub struct BackupArgs {
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
     /// Say whether the database is encrypted, and where its key comes from; exit 1 when it can't be
-    /// opened
+    /// opened, or a plain copy lies beside it
     Status,
     /// Encrypt the database, its search index and its log of writes
     ///
     /// The key is from the first of $GENTLY_STORE_KEY, [store] key_cmd, and keys/store.key, which is
-    /// made here under a passphrase where there is none.
+    /// made here under a passphrase where there is none. --key-cmd is for the key of a model's server.
     Encrypt {
         /// Only print a new key, for what [store] key_cmd asks; nothing is encrypted
         #[arg(long)]

@@ -89,6 +89,12 @@ pub fn genesis_file(network: Network) -> String {
     file.lines().map(no_calendars).collect()
 }
 
+/// The same file of a home whose database is encrypted from its beginning: a plain one in its place
+/// is refused, whatever the environment says later.
+pub fn with_encryption(file: &str) -> String {
+    file.replacen("\nencrypted = false\n", "\nencrypted = true\n", 1)
+}
+
 /// How environment variables are looked up: `&|name| std::env::var_os(name)`, or a test's own.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 

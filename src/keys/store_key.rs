@@ -39,18 +39,28 @@ impl StoreKey {
     /// Reads a key file; `ask` is called with the file's name. Refuses one that others may read, and
     /// one without a passphrase, beside which the database would be as good as plain.
     pub fn load(path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
-        let bytes = vault::read_private(path)?;
+        let bytes = Self::sealed_bytes(path)?;
         let place = path.display().to_string();
-        let passphrase = match bytes.starts_with(sealed::ARMOR) {
-            true => ask(&place)?,
-            false => {
-                let reason = "it is no age file under a passphrase".to_owned();
-                return Err(KeyError::Sealed { place, reason });
-            }
-        };
+        let passphrase = ask(&place)?;
         let text = sealed::open(&bytes, &passphrase, &place, TEXT_BYTES)?;
         let text = std::str::from_utf8(&text).unwrap_or_default();
         Self::from_text(text.trim_end_matches('\n'), &place)
+    }
+
+    /// Refuses a key file that [`StoreKey::load`] would refuse whatever the passphrase is.
+    pub fn check(path: &Path) -> Result<(), KeyError> {
+        Self::sealed_bytes(path).map(drop)
+    }
+
+    fn sealed_bytes(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        let bytes = vault::read_private(path)?;
+        match bytes.starts_with(sealed::ARMOR) {
+            true => Ok(bytes),
+            false => Err(KeyError::Sealed {
+                place: path.display().to_string(),
+                reason: "it is no age file under a passphrase".to_owned(),
+            }),
+        }
     }
 
     /// Writes a key file that must not exist yet, mode 0600, under a passphrase. Durable on return.

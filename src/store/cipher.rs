@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::StoreError;
+use crate::os::shell_word;
 
 /// How every database begins that is not encrypted.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -28,6 +29,12 @@ const MOST_PAGE: usize = 65_536;
 
 /// Whether this build can open encrypted databases: the feature `sealed`.
 pub const CAN_ENCRYPT: bool = cfg!(feature = "sealed");
+/// Said where this build can't.
+pub const NO_CIPHER: &str = "this build of gently has no encryption. Use gently from its package, or build it with: \
+                             cargo build --release --features sealed";
+
+/// Where a person looks at what is wrong with a database or its key.
+const LOOK: &str = "look with: gently store status";
 
 /// The 32 bytes that open a database. Wiped when dropped, and never printed.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
@@ -140,51 +147,93 @@ pub enum SealFault {
         /// Where it is from.
         from: String,
     },
+    /// A log of writes that is not encrypted lies beside it.
+    PlainLog {
+        /// The file of that log.
+        log: PathBuf,
+    },
     /// This build has no encryption.
     NoCipher,
     /// A backup holds it, and not its key.
     InBackup,
+    /// A backup holds it, and the key that was given is another one.
+    NotOfBackup {
+        /// Where it is from.
+        from: String,
+    },
+    /// A new one is to be encrypted, and can't be.
+    New {
+        /// What is missing; never the key.
+        reason: String,
+    },
     /// The file is plain, and the settings say that it is encrypted.
     NotEncrypted,
 }
 
 impl fmt::Display for SealFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words())?;
         match self {
-            SealFault::NoKey => f.write_str(
-                "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
-                 $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key; bring back what is \
-                 missing, and look with: gently store status",
-            ),
-            SealFault::Unreachable { reason } => write!(
-                f,
-                "it is encrypted, and its key could not be had: {reason}. Look where it should come from with: gently \
-                 store status"
-            ),
-            SealFault::WrongKey { from } => write!(
-                f,
-                "it is encrypted, and the key from {from} is not the one that opens it (or its first page is damaged). \
-                 Give the right one, and look with: gently store status"
-            ),
-            SealFault::NoCipher => f.write_str(
-                "it is encrypted (or its first page is damaged), and this build of gently has no encryption. Use gently \
-                 from its package, or build it with: cargo build --release --features sealed",
-            ),
-            SealFault::InBackup => f.write_str(
-                "it is encrypted, and a backup does not hold its key. Nothing was unpacked. Give the key as \
-                 $GENTLY_STORE_KEY, or a command that prints it as $GENTLY_STORE_KEY_CMD, then give the same command \
-                 again; of a copy of keys/store.key it is: GENTLY_STORE_KEY_CMD='age -d COPY'",
-            ),
-            SealFault::NotEncrypted => f.write_str(
-                "it is not encrypted, although store.encrypted is true: somebody may have put another file in its place. \
-                 Where you know the file to be yours, encrypt it: gently store encrypt. Where it is to stay plain, take \
-                 store.encrypted out of gently.toml by hand",
-            ),
+            SealFault::NoKey | SealFault::Unreachable { .. } | SealFault::WrongKey { .. } => {
+                write!(f, "; {LOOK}")
+            }
+            _ => Ok(()),
         }
     }
 }
 
 impl SealFault {
+    /// What it is, for who looks with that command already.
+    pub fn words(&self) -> String {
+        let fixed = match self {
+            SealFault::Unreachable { reason } => {
+                return format!("it is encrypted, and its key could not be had: {reason}");
+            }
+            SealFault::WrongKey { from } => {
+                return format!(
+                    "it is encrypted, and the key from {from} is not the one that opens it (or its first page is \
+                     damaged): give the right one"
+                );
+            }
+            SealFault::PlainLog { log } => {
+                let log = shell_word(log);
+                return format!(
+                    "it is encrypted, and the log of writes beside it is not: that is of another database, and nothing is \
+                     read while it lies there. Put it away with: mv -n {log} {log}.torn"
+                );
+            }
+            SealFault::NoCipher => {
+                return format!("it is encrypted (or its first page is damaged), and {NO_CIPHER}");
+            }
+            SealFault::NotOfBackup { from } => {
+                return format!(
+                    "it is encrypted, and the key from {from} is not the one that opens it (or its first page is \
+                     damaged). Nothing is left of what was unpacked, and no home was made. Give the key that the \
+                     database had when the backup was made, then give the same command again"
+                );
+            }
+            SealFault::New { reason } => {
+                return format!("a new database is to be encrypted: {reason}. Nothing was made");
+            }
+            SealFault::NoKey => {
+                "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
+                 $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back what is \
+                 missing"
+            }
+            SealFault::InBackup => {
+                "it is encrypted, and a backup does not hold its key. Nothing was unpacked. Give the key as \
+                 $GENTLY_STORE_KEY, or a command that prints it as $GENTLY_STORE_KEY_CMD, then give the same command \
+                 again; of a copy of keys/store.key it is: GENTLY_STORE_KEY_CMD='age -d COPY'"
+            }
+            SealFault::NotEncrypted => {
+                "it is not encrypted, although store.encrypted is true: somebody may have put another file in its place. \
+                 Where you know the file to be yours, encrypt it: gently store encrypt. Where it is to stay plain, take \
+                 store.encrypted out of gently.toml by hand"
+            }
+        };
+        fixed.to_owned()
+    }
+
     /// The same of a database at a place.
     pub fn at(self, path: &Path) -> StoreError {
         StoreError::Sealed {
@@ -220,14 +269,19 @@ impl KnownDatabase {
     }
 }
 
+/// The log of writes beside a database.
+pub fn log_beside(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
 /// Whether pages that are not encrypted stand in the log of writes beside a database: the first
 /// page of one, which begins as every plain database does.
 pub fn has_plain_log(database: &Path) -> bool {
     /// What stands before all frames, and before the page of each.
     const HEADS: (usize, usize) = (32, 24);
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    let Ok(mut file) = File::open(PathBuf::from(name)) else {
+    let Ok(mut file) = File::open(log_beside(database)) else {
         return false;
     };
     let mut head = [0; HEADS.0];
@@ -286,7 +340,10 @@ pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
         (_, Some(finder)) => finder(path, need),
     };
     let found = match found {
-        Ok(Some(_)) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
+        // Nobody seeks a key of any other in such a build.
+        Ok(Some(_)) if !CAN_ENCRYPT => Err(SealFault::New {
+            reason: NO_CIPHER.to_owned(),
+        }),
         found => found,
     };
     let found = found.map_err(|why| why.at(path))?;

@@ -51,8 +51,8 @@ mod upkeep;
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use cipher::{
-    CAN_ENCRYPT, CipherKey, DatabaseForm, FoundKey, KeyFinder, KeyNeed, SealFault, forget_key,
-    has_plain_log, remember_key, set_key_finder,
+    CAN_ENCRYPT, CipherKey, DatabaseForm, FoundKey, KeyFinder, KeyNeed, NO_CIPHER, SealFault,
+    forget_key, has_plain_log, log_beside, remember_key, set_key_finder,
 };
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
@@ -81,6 +81,14 @@ pub use unsigned::UnsignedLines;
 use std::path::PathBuf;
 
 pub use crate::record::ledger::conversation::{ConversationRow, ProjectRow};
+
+/// What stands before a fault; a database that was never there has no place.
+fn sealed_place(path: &std::path::Path, why: &SealFault) -> String {
+    match why {
+        SealFault::New { .. } => String::new(),
+        _ => format!("the database at {}: ", path.display()),
+    }
+}
 
 /// Why the database could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -164,8 +172,17 @@ pub enum StoreError {
         /// What is there: `a pipe`.
         kind: &'static str,
     },
+    /// Another program encrypts it or makes it plain.
+    #[error(
+        "the database stayed locked for {waited_s} s: gently store encrypt or decrypt writes it anew, which takes some \
+         seconds for each 100 MB. Wait until that has ended, then give the same command again"
+    )]
+    Converting {
+        /// How long it waited for the lock, in seconds.
+        waited_s: u64,
+    },
     /// It is encrypted and can't be opened, or it is plain and may not be.
-    #[error("the database at {}: {why}", path.display())]
+    #[error("{}{why}", sealed_place(path, why))]
     Sealed {
         /// Where it is.
         path: PathBuf,

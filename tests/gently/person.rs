@@ -39,7 +39,7 @@ pub fn at_rest() -> Vec<(&'static str, String)> {
 pub fn by_hand(path: impl AsRef<Path>, flags: rusqlite::OpenFlags) -> rusqlite::Connection {
     let database = rusqlite::Connection::open_with_flags(path, flags).unwrap();
     for (_, key) in at_rest().iter().filter(|(name, _)| name.ends_with("_KEY")) {
-        let sql = format!("PRAGMA key = \"x'{key}'\"");
+        let sql = format!("PRAGMA key = \"x'{key}'\"; PRAGMA cipher_hmac_algorithm = HMAC_SHA256");
         database.execute_batch(&sql).unwrap();
     }
     database

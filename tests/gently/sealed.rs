@@ -16,6 +16,7 @@ use gently::store::{
 use crate::erase::holders;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
+use crate::pty::{Typist, on_terminal};
 use crate::recorder::at;
 
 /// What nobody else writes.
@@ -426,4 +427,509 @@ fn a_failed_conversion_leaves_nothing_and_a_wrong_key_is_called_one() {
     drop(reader);
     convert(&path, None, &|_| true).unwrap();
     head(&path);
+}
+
+/// The key that a person's variable has, for what a test does in the place of the program.
+fn own_key() -> FoundKey {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(KEY, &mut bytes).unwrap();
+    FoundKey {
+        key: CipherKey::new(&bytes),
+        from: "the test".to_owned(),
+    }
+}
+
+/// Decrypts a home's database, and is killed after a step: the settings say what they said.
+fn decrypt_killed_after(person: &Person, step: ConvertStep) {
+    let path = person.at("gently.db");
+    remember_key(&path, Some(own_key()));
+    let killed = convert(&path, None, &|now| now != step);
+    assert!(matches!(killed, Err(StoreError::Stopped)), "{killed:?}");
+    forget_key(&path);
+}
+
+fn encryption_check(person: &Person) -> (String, String) {
+    let doctor = person.gently(&["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["check"] == "encryption");
+    let check = check.unwrap_or_else(|| panic!("{doctor}"));
+    let text = |name: &str| check[name].as_str().unwrap_or_default().to_owned();
+    (text("state"), check.to_string())
+}
+
+#[test]
+fn a_plain_copy_that_a_killed_conversion_left_is_named_and_taken_away() {
+    let (person, _server) = sealed();
+    let copy = person.at("gently.db.new");
+    decrypt_killed_after(&person, ConvertStep::Checked);
+    assert!(is_plain(&copy));
+    assert!(!holders(person.home(), WORD.as_bytes()).is_empty());
+    let status = person.gently(&["store", "status"]).exits(1);
+    assert!(
+        status
+            .out
+            .contains("gently.db.new is not encrypted and has texts in it"),
+        "{status:?}"
+    );
+    let status = person
+        .gently(&["store", "status", "--json"])
+        .exits(1)
+        .json();
+    assert_eq!(status["unfinished"]["encrypted"], false, "{status}");
+    assert_eq!(status["fault"], serde_json::Value::Null);
+    let (found, check) = encryption_check(&person);
+    assert!(
+        found == "FAIL" && check.contains("has texts in it"),
+        "{check}"
+    );
+    assert!(copy.exists());
+    let tidied = person.gently(&["store", "encrypt"]).exits(0);
+    assert!(
+        tidied
+            .out
+            .contains("was encrypted before; what a conversion had left"),
+        "{tidied:?}"
+    );
+    assert!(!copy.exists());
+    assert_eq!(
+        holders(person.home(), WORD.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    // The other way round it is not readable, and no fault.
+    person.gently(&["store", "decrypt"]).exits(0);
+    fs::write(&copy, [7; 8192]).unwrap();
+    let status = person.gently(&["store", "status", "--json"]).exits(0);
+    assert_eq!(status.json()["unfinished"]["encrypted"], true, "{status:?}");
+    assert_eq!(encryption_check(&person).0, "warn");
+    let tidied = person
+        .gently(&["store", "decrypt", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(tidied["unfinished_removed"], true, "{tidied}");
+    assert!(!copy.exists());
+}
+
+#[test]
+fn what_the_settings_say_follows_the_file_and_a_plain_twin_is_refused() {
+    let mut person = Person::new();
+    person.set("GENTLY_STORE_ENCRYPTED", "true");
+    person.set("GENTLY_STORE_KEY", KEY);
+    person.gently(&["init"]).exits(0);
+    person.unset("GENTLY_STORE_ENCRYPTED");
+    let said = |person: &Person| person.gently(&["config", "get", "store.encrypted"]).out;
+    assert_eq!(said(&person), "true\n", "the file has it, not the variable");
+    person.ask("hello");
+    // Whoever set it back by hand is told.
+    let file = person.at("gently.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let wrong = text.replace("encrypted = true", "encrypted = false");
+    assert_ne!(wrong, text);
+    fs::write(&file, &wrong).unwrap();
+    let status = person.gently(&["store", "status"]).exits(0);
+    assert!(
+        status.out.contains("but store.encrypted is false")
+            && status.out.contains("gently store encrypt"),
+        "{status:?}"
+    );
+    let (found, check) = encryption_check(&person);
+    assert!(
+        found == "warn" && check.contains("store.encrypted is false"),
+        "{check}"
+    );
+    let again = person
+        .gently(&["store", "encrypt", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(again["changed"], false);
+    assert_eq!(said(&person), "true\n");
+    // Killed between the two, a plain file is refused, and encrypting it is the way on.
+    decrypt_killed_after(&person, ConvertStep::Renamed);
+    assert!(is_plain(&person.at("gently.db")));
+    for door in [
+        &["search", "hello"][..],
+        &["store", "decrypt"],
+        &["config", "set", "store.encrypted", "false"],
+    ] {
+        refused(&person.gently(door), "although store.encrypted is true");
+        assert_eq!(said(&person), "true\n");
+    }
+    person.gently(&["store", "encrypt"]).exits(0);
+    person.gently(&["search", "hello"]).exits(0);
+    // A variable that refuses what would be made is named before.
+    person.set("GENTLY_STORE_ENCRYPTED", "true");
+    refused(
+        &person.gently(&["store", "decrypt"]),
+        "$GENTLY_STORE_ENCRYPTED is true",
+    );
+    assert!(!is_plain(&person.at("gently.db")));
+}
+
+#[test]
+fn another_key_is_taken_where_the_old_one_was_put_away_and_that_is_said() {
+    let (mut person, _server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    let encrypt = |is_new: bool| {
+        let told = person.gently(&["store", "encrypt"]).exits(0);
+        let said = told.out.contains("a key that was there before");
+        assert_eq!(said, !is_new, "{told:?}");
+        let key = gently::keys::StoreKey::load(&person.at("keys/store.key"), &mut |_| {
+            Ok("correct horse".to_owned().into())
+        });
+        let told = person.gently(&["store", "decrypt"]).exits(0);
+        assert!(told.err.contains("takes it again"), "{told:?}");
+        key.unwrap()
+    };
+    let first = encrypt(true);
+    assert!(encrypt(false) == first);
+    fs::rename(
+        person.at("keys/store.key"),
+        person.dir.path().join("old.key"),
+    )
+    .unwrap();
+    let encrypt = |is_new: bool| {
+        let told = person
+            .gently(&["store", "encrypt", "--json"])
+            .exits(0)
+            .json();
+        assert_eq!(told["key_made"], is_new, "{told}");
+        gently::keys::StoreKey::load(&person.at("keys/store.key"), &mut |_| {
+            Ok("correct horse".to_owned().into())
+        })
+        .unwrap()
+    };
+    assert!(encrypt(true) != first);
+}
+
+#[test]
+fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
+    let (mut person, _server) = sealed();
+    person.unset("GENTLY_STORE_KEY");
+    let set =
+        |person: &Person, value: &str| person.gently(&["config", "set", "store.key_cmd", value]);
+    // Not any setting, and not where the key is to come from elsewhere.
+    refused(
+        &person.gently(&["config", "set", "store.encrypted", "false"]),
+        "there is no key for it",
+    );
+    person.set("GENTLY_STORE_KEY", OTHER);
+    refused(&set(&person, "true"), "is not the one");
+    // Empty is as if it were not there.
+    person.set("GENTLY_STORE_KEY", "");
+    refused(&person.gently(&["search", WORD]), "there is no key for it");
+    set(&person, "echo slip").exits(0);
+    refused(
+        &person.gently(&["search", WORD]),
+        "is not 64 hexadecimal digits",
+    );
+    set(&person, &format!("echo {KEY}")).exits(0);
+    person.gently(&["search", WORD]).exits(0);
+    // From here on the auth key is compared, as for every setting that guards.
+    fs::rename(
+        person.at("keys/auth.key"),
+        person.dir.path().join("auth.key"),
+    )
+    .unwrap();
+    assert_eq!(set(&person, "true").code, 2);
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn a_key_file_is_tried_where_a_passphrase_is_given_and_looked_at_elsewhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (mut person, _server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["store", "encrypt"]).exits(0);
+    let status = |person: &Person, code: i32| {
+        let words = person.gently(&["store", "status"]).exits(code).out;
+        let json = person.gently(&["store", "status", "--json"]).exits(code);
+        (words, json.json())
+    };
+    let (words, json) = status(&person, 0);
+    assert!(words.contains("that key opens it"), "{words}");
+    assert_eq!(json["tried"], true);
+    person.set("GENTLY_PASSPHRASE", "another");
+    let (words, json) = status(&person, 1);
+    assert!(words.contains("wrong passphrase for"), "{words}");
+    assert!(!words.contains("gently store status"), "{words}");
+    assert_eq!(json["tried"], true);
+    let command = ["--passphrase-cmd", "echo correct horse", "store", "status"];
+    person.gently(&command).exits(0);
+    person.unset("GENTLY_PASSPHRASE");
+    let (words, json) = status(&person, 0);
+    assert!(words.contains("not tried: the passphrase"), "{words}");
+    assert_eq!(json["tried"], false);
+    let file = person.at("keys/store.key");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let (words, json) = status(&person, 1);
+    assert!(words.contains("chmod"), "{words}");
+    assert_eq!(json["tried"], false);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&file, format!("{KEY}\n")).unwrap();
+    let (words, _) = status(&person, 1);
+    assert!(words.contains("no age file under a passphrase"), "{words}");
+}
+
+#[test]
+fn a_plain_log_beside_an_encrypted_database_is_called_one_and_can_be_put_away() {
+    let (person, _server) = sealed();
+    let (other, log) = (
+        person.dir.path().join("other.db"),
+        person.at("gently.db-wal"),
+    );
+    let plain = rusqlite::Connection::open(&other).unwrap();
+    plain
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        .unwrap();
+    fs::copy(person.dir.path().join("other.db-wal"), &log).unwrap();
+    drop(plain);
+    let ran = person.gently(&["search", WORD]);
+    refused(&ran, "the log of writes beside it is not");
+    let words = format!("mv -n {0} {0}.torn", log.display());
+    assert!(ran.err.contains(&words), "{ran:?}");
+    let (found, check) = encryption_check(&person);
+    assert!(
+        found == "FAIL" && check.contains("nothing can be read while"),
+        "{check}"
+    );
+    let moved = std::process::Command::new("sh")
+        .args(["-c", &words])
+        .status();
+    assert!(moved.unwrap().success());
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn a_wrong_passphrase_is_said_after_one_question() {
+    let (mut person, _server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["store", "encrypt"]).exits(0);
+    person.unset("GENTLY_PASSPHRASE");
+    for door in [&["ask", "hello"][..], &["search", WORD], &["doctor"]] {
+        let mut typist = Typist::begin(&person, (24, 200), door);
+        typist.sees("passphrase of");
+        typist.types("wrong horse\r");
+        let ran = typist.ends();
+        assert_ne!(ran.code, 0, "{ran:?}");
+        let seen = format!("{}{}", ran.out, ran.err);
+        assert_eq!(
+            seen.matches("passphrase of ").count(),
+            1,
+            "{door:?} {ran:?}"
+        );
+        assert!(seen.contains("wrong passphrase for"), "{door:?} {ran:?}");
+    }
+}
+
+#[test]
+fn what_opens_the_home_is_not_handed_on_to_the_programs_that_are_started() {
+    let (mut person, _server) = sealed();
+    person.set("TERM", "xterm");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    let seen = person.dir.path().join("seen");
+    let shown = |names: &str| {
+        let text = fs::read_to_string(&seen).unwrap();
+        assert!(text.contains("PATH="), "{names}: {text}");
+        assert!(!text.contains("correct horse"), "{names}: {text}");
+        assert!(!text.contains(KEY), "{names}: {text}");
+        fs::remove_file(&seen).unwrap();
+    };
+    person.set("PAGER", &format!("env >{}; cat", seen.display()));
+    on_terminal(&person, (5, 80), &["show", "last"]).exits(0);
+    shown("the pager");
+    let command = format!("env >{}; echo correct horse", seen.display());
+    person
+        .gently(&["--passphrase-cmd", &command, "backup", "b.age"])
+        .exits(0);
+    shown("a command for a passphrase");
+}
+
+#[test]
+fn each_refusal_says_what_was_left_as_it_was_and_what_to_do() {
+    let (mut person, _server) = sealed();
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["backup", "b.age"]).exits(0);
+    person.set("GENTLY_STORE_KEY", OTHER);
+    let status = person.gently(&["store", "status"]).exits(1).out;
+    assert!(status.contains("is not the one that opens it"), "{status}");
+    assert!(!status.contains("gently store status"), "{status}");
+    fs::rename(person.home(), person.dir.path().join("away")).unwrap();
+    let ran = person.gently(&["restore", "b.age"]);
+    refused(&ran, "Nothing is left of what was unpacked");
+    assert!(
+        ran.err.contains("b.age") && !ran.err.contains(".restore-"),
+        "{ran:?}"
+    );
+    assert!(!person.home().exists());
+    person.set("GENTLY_STORE_KEY", "");
+    person.set("GENTLY_STORE_ENCRYPTED", "true");
+    let ran = person.gently(&["init"]);
+    refused(&ran, "Nothing was made");
+    assert!(!ran.err.contains("gently.db"), "{ran:?}");
+    assert_eq!(fs::read_dir(person.dir.path()).unwrap().count(), 2);
+    person.unset("GENTLY_STORE_ENCRYPTED");
+    person.gently(&["init"]).exits(0);
+    refused(
+        &person.gently(&["--key-cmd", "echo x", "store", "encrypt"]),
+        "gently config set store.key_cmd 'COMMAND'",
+    );
+}
+
+#[test]
+fn without_room_for_a_second_copy_the_old_file_stays() {
+    let (person, _server) = sealed();
+    let whole = person.at("gently.db").metadata().unwrap().len();
+    let plain = person.command(&["store", "decrypt"]);
+    let mut limited = std::process::Command::new("sh");
+    // In blocks of 512 bytes, of which the old file has the more.
+    let limit = whole / 1024;
+    let command = format!("ulimit -f {limit}; exec \"$0\" store decrypt");
+    limited.args(["-c", &command]);
+    limited.arg(plain.get_program()).env_clear();
+    for (name, value) in plain.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    let ran = limited.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    for words in [
+        "room for a second copy",
+        "gently.db.new could not be read or written",
+        "The old file stays as it was",
+        "gently store decrypt",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!unfinished_file(&person.at("gently.db")).exists());
+    assert!(!is_plain(&person.at("gently.db")));
+    assert!(said_to_be_encrypted(&person));
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn who_waits_for_a_conversion_is_told_of_it() {
+    let (_dir, path) = made();
+    let waited = std::cell::RefCell::new(String::new());
+    convert(&path, Some(&key()), &|step| {
+        if step == ConvertStep::Written {
+            let other = path.clone();
+            let fault = std::thread::spawn(move || Store::open(&other).err().unwrap().to_string());
+            *waited.borrow_mut() = fault.join().unwrap();
+        }
+        true
+    })
+    .unwrap();
+    assert!(
+        waited.borrow().contains("gently store encrypt or decrypt"),
+        "{waited:?}"
+    );
+}
+
+#[test]
+fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    let begun = std::time::Instant::now();
+    person.gently(&["store", "decrypt"]).exits(0);
+    let whole = begun.elapsed();
+    person.gently(&["store", "encrypt"]).exits(0);
+    let mut left = 0;
+    for at in 0..12_u32 {
+        let was_plain = is_plain(&path);
+        let verb = if was_plain { "encrypt" } else { "decrypt" };
+        let mut child = person
+            .command(&["store", verb])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // From the start of the program to its end, in no order.
+        std::thread::sleep(whole * (at * 5 % 12) / 11);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        left += u32::from(unfinished_file(&path).exists());
+        if is_plain(&path) && said_to_be_encrypted(&person) {
+            // Between the file and the settings: refused as any plain one, and nothing is lost.
+            refused(
+                &person.gently(&["search", WORD]),
+                "although store.encrypted is true",
+            );
+            person.gently(&["store", "encrypt"]).exits(0);
+        }
+        let found = person.gently(&["search", WORD]).exits(0);
+        assert!(found.out.contains(WORD), "{found:?}");
+        person.gently(&["audit", "verify"]).exits(0);
+        person.gently(&["session", "open"]).exits(0);
+        assert!(!unfinished_file(&path).exists(), "{at}");
+        person.gently(&["session", "close"]).exits(0);
+        assert_eq!(is_plain(&path), !said_to_be_encrypted(&person), "{at}");
+        // Whichever file it is, the other direction is what comes next.
+        let next = if is_plain(&path) {
+            "encrypt"
+        } else {
+            "decrypt"
+        };
+        if is_plain(&path) != was_plain {
+            continue;
+        }
+        person.gently(&["store", next]).exits(0);
+    }
+    println!("{left} of 12 were killed while the new file was written");
+}
+
+fn said_to_be_encrypted(person: &Person) -> bool {
+    person.gently(&["config", "get", "store.encrypted"]).out == "true\n"
+}
+
+/// Whether a database opens with the key of the tests, under a code of pages.
+fn opens_under(path: &Path, code: &str) -> bool {
+    let database = rusqlite::Connection::open(path).unwrap();
+    let sql = format!("PRAGMA key = \"x'{KEY}'\"; PRAGMA cipher_hmac_algorithm = {code}");
+    database.execute_batch(&sql).unwrap();
+    let read = database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    read.is_ok()
+}
+
+#[test]
+fn a_home_that_was_encrypted_under_the_code_of_before_works_as_it_is() {
+    let (person, _server) = sealed();
+    let (path, before) = (person.at("gently.db"), person.dir.path().join("before.db"));
+    assert!(opens_under(&path, "HMAC_SHA256"));
+    person.gently(&["store", "decrypt"]).exits(0);
+    let database = rusqlite::Connection::open(&before).unwrap();
+    let sql = format!(
+        "PRAGMA key = \"x'{KEY}'\"; PRAGMA cipher_hmac_algorithm = HMAC_SHA512;
+         ATTACH '{}' AS plain KEY ''; SELECT sqlcipher_export('main', 'plain')",
+        path.display()
+    );
+    database.execute_batch(&sql).unwrap();
+    for mark in ["user_version", "application_id"] {
+        let found: i64 = database
+            .query_row(&format!("PRAGMA plain.{mark}"), [], |row| row.get(0))
+            .unwrap();
+        let sql = format!("PRAGMA main.{mark} = {found}");
+        database.execute_batch(&sql).unwrap();
+    }
+    drop(database);
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(person.at(&format!("gently.db{end}")));
+    }
+    fs::rename(&before, &path).unwrap();
+    assert!(!opens_under(&path, "HMAC_SHA256"));
+    person.gently(&["search", WORD]).exits(0);
+    person.ask("And what else?");
+    person.gently(&["audit", "verify"]).exits(0);
+    assert!(opens_under(&path, "HMAC_SHA512"));
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.gently(&["store", "encrypt"]).exits(0);
+    assert!(opens_under(&path, "HMAC_SHA256"));
+    person.gently(&["search", WORD]).exits(0);
 }

@@ -4,6 +4,7 @@
 //! passphrase_cmd`, whoever the door can ask. A command runs with `sh -c`; the first line that it
 //! prints is the secret.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -12,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::home::Home;
-use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, WorkFactor};
+use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, STORE_KEY_ENV, WorkFactor};
 use crate::os::read_regular;
 use crate::record::hash::Hash32;
 
@@ -64,18 +65,63 @@ pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, Key
         place: place.to_owned(),
         reason,
     };
-    let child = Command::new("sh")
+    let child = program("sh")
         .arg("-c")
         .arg(command)
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
-        .output();
-    let output = child.map_err(|e| failed(format!("sh does not run ({e})")))?;
-    let bytes = Zeroizing::new(output.stdout);
-    if !output.status.success() {
-        return Err(failed(format!("it failed ({})", output.status)));
+        .spawn();
+    let mut child = child.map_err(|e| failed(format!("sh does not run ({e})")))?;
+    let mut printed = child.stdout.take().expect("it was asked to be a pipe");
+    let bytes = up_to_a_line(&mut printed);
+    let is_too_long = bytes.as_ref().is_ok_and(|bytes| bytes.len() > MAX_SECRET);
+    if is_too_long {
+        // What is printed is no secret, and may have no end.
+        drop(printed);
+        let _ = child.kill();
+    } else {
+        // Whoever prints more than the secret is let; what a program that is left running holds open is
+        // waited for by nobody.
+        let rest = u64::try_from(MAX_SECRET).unwrap_or(u64::MAX);
+        std::thread::spawn(move || std::io::copy(&mut printed.take(rest), &mut std::io::sink()));
+    }
+    let status = child.wait();
+    let bytes = bytes.map_err(|e| failed(format!("what it printed can't be read ({e})")))?;
+    match status {
+        _ if is_too_long => {}
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(failed(format!("it failed ({status})"))),
+        Err(e) => return Err(failed(format!("how it ended is not known ({e})"))),
     }
     first_line(&bytes).map_err(|reason| failed(reason.to_owned()))
+}
+
+/// What is printed up to the first end of a line, or as much as is more than any secret.
+fn up_to_a_line(printed: &mut impl Read) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    // Of its full length at once: growing would leave copies behind.
+    let mut bytes = Zeroizing::new(vec![0; MAX_SECRET + 1]);
+    let mut filled = 0;
+    while filled < bytes.len() && !bytes[..filled].contains(&b'\n') {
+        match printed.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// A program that is to be started. What opens this process's database and keys is not in its
+/// environment: a pager, an editor, git and their children have no use for it.
+pub fn program(name: &str) -> Command {
+    let mut program = Command::new(name);
+    for secret in [STORE_KEY_ENV, PASSPHRASE_ENV] {
+        program.env_remove(secret);
+    }
+    program
 }
 
 /// The first line of what a command or file holds, without its end.
@@ -111,6 +157,13 @@ pub fn new_passphrase(config: &Config, place: &str) -> Result<Zeroizing<String>,
         return Err(KeyError::TwoPassphrases);
     }
     Ok(first)
+}
+
+/// Whether a passphrase is had without asking anybody.
+pub fn is_passphrase_given(config: &Config) -> bool {
+    offered().passphrase_cmd.is_some()
+        || env(PASSPHRASE_ENV).is_some()
+        || config.keys.passphrase_cmd.is_some()
 }
 
 fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
@@ -238,5 +291,23 @@ mod tests {
             "{error}"
         );
         assert!(from_command("true", "t").is_err());
+    }
+
+    #[test]
+    fn a_command_without_an_end_and_one_that_leaves_a_child_hold_nobody() {
+        let error = from_command("tr '\\0' x </dev/zero", "t").unwrap_err();
+        assert!(
+            error.to_string().contains("longer than any secret"),
+            "{error}"
+        );
+        let error = from_command("yes", "t").unwrap_err();
+        assert!(error.to_string().contains("it failed"), "{error}");
+        let begun = std::time::Instant::now();
+        let left = from_command("echo key; sleep 20 &", "t").unwrap();
+        assert_eq!(*left, "key");
+        assert!(begun.elapsed().as_secs() < 15, "it waited for the child");
+        // More lines than one, as password managers print them, are no fault.
+        let more = from_command("echo key; seq 5000", "t").unwrap();
+        assert_eq!(*more, "key");
     }
 }

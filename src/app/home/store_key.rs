@@ -4,7 +4,10 @@
 //! The command runs for the home of this process alone: settings that lie beside somebody else's
 //! database run nothing here.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
@@ -15,12 +18,21 @@ use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault};
 use super::open::{env, home_path};
 use super::secrets::{from_command, passphrase};
 
+/// Key files whose passphrase was a wrong one in this process: nobody is asked for it again.
+static REFUSED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
 /// Where the command stands.
 pub const OWN_COMMAND: &str = "[store] key_cmd";
 
 /// Said where a home is to be encrypted from its beginning.
-const NO_KEY_YET: &str = "a new home is encrypted from its beginning only with a key in $GENTLY_STORE_KEY or from \
-                          $GENTLY_STORE_KEY_CMD. Or make it first, and then: gently store encrypt";
+const NO_KEY_YET: &str = "store.encrypted is true, and that is done from the beginning only with a key in \
+                          $GENTLY_STORE_KEY or from $GENTLY_STORE_KEY_CMD; or make the home without that, and then: \
+                          gently store encrypt";
+
+/// The text of the variable; an empty one is none.
+pub fn key_variable() -> Option<OsString> {
+    env(STORE_KEY_ENV).filter(|text| !text.is_empty())
+}
 
 /// The file of the key of a database.
 pub fn key_file(database: &Path) -> PathBuf {
@@ -43,8 +55,9 @@ pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFaul
         // A home that is being made is not yet where it will be.
         KeyNeed::New => match home_path().ok().map(|home| Config::load(&home, &env)) {
             Some(Ok(config)) if config.store.encrypted => {
-                let found = given_key(Some(&config)).map_err(|fault| unreachable(&fault))?;
-                found.ok_or_else(|| unreachable(&NO_KEY_YET)).map(Some)
+                let cannot = |reason: String| SealFault::New { reason };
+                let found = given_key(Some(&config)).map_err(|fault| cannot(fault.to_string()))?;
+                found.ok_or_else(|| cannot(NO_KEY_YET.to_owned())).map(Some)
             }
             _ => Ok(None),
         },
@@ -86,7 +99,16 @@ fn key_from(database: &Path, config: Option<&Config>) -> Result<Option<FoundKey>
         Some(config) => passphrase(config, place),
         None => own_passphrase(place),
     };
-    let key = StoreKey::load(&path, &mut ask)?;
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if refused.contains(&path) {
+        let place = path.display().to_string();
+        return Err(KeyError::WrongPassphrase { place });
+    }
+    let key = StoreKey::load(&path, &mut ask).inspect_err(|fault| {
+        if matches!(fault, KeyError::WrongPassphrase { .. }) {
+            refused.insert(path.clone());
+        }
+    })?;
     Ok(Some(found_key(&key, "keys/store.key")))
 }
 
@@ -104,7 +126,7 @@ fn own_passphrase(place: &str) -> Result<Zeroizing<String>, KeyError> {
 
 /// The key that nobody is asked for: from the environment, else from the command.
 pub fn given_key(config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> {
-    if let Some(text) = env(STORE_KEY_ENV) {
+    if let Some(text) = key_variable() {
         let place = format!("${STORE_KEY_ENV}");
         let text = Zeroizing::new(text.to_string_lossy().into_owned());
         let key = StoreKey::from_text(&text, &place)?;

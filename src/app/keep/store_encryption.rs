@@ -1,23 +1,29 @@
 //! Encryption at rest: making a home's database an encrypted one, and a plain one again.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::home::Home;
-use crate::keys::{KeyError, STORE_KEY_ENV, StoreKey, os_random};
+use crate::keys::{KeyError, StoreKey, os_random};
 use crate::recorder::{WAIT, WriterLock};
 use crate::store::{
-    CAN_ENCRYPT, ConvertStep, DatabaseForm, FoundKey, SealFault, StoreError, convert, remember_key,
+    CAN_ENCRYPT, ConvertStep, DatabaseForm, FoundKey, NO_CIPHER, SealFault, StoreError, convert,
+    remember_key, remove_unfinished, unfinished_file,
 };
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::home::secrets::{new_passphrase, passphrase, work_factor};
-use crate::app::home::store_key::{OWN_COMMAND, found_key, given_key, key_file};
+use crate::app::home::secrets::{
+    is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
+};
+use crate::app::home::store_key::{OWN_COMMAND, found_key, given_key, key_file, key_variable};
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
 
 /// The setting that refuses a plain database.
 const ENCRYPTED: &str = "store.encrypted";
+/// The variable that wins over it.
+const WANTED_ENV: &str = "GENTLY_STORE_ENCRYPTED";
 
 /// Whether a home's database is encrypted, and whether its key is at hand.
 #[derive(Clone, Debug)]
@@ -30,8 +36,33 @@ pub struct StoreStatus {
     pub is_wanted: bool,
     /// Where its key comes from, or would come from.
     pub key: KeyPlace,
+    /// Whether it was opened to see; not where somebody would have to be asked for a passphrase.
+    pub is_tried: bool,
     /// Why it can't be opened as it is, in words.
     pub fault: Option<String>,
+    /// What a conversion left beside it.
+    pub rest: Option<UnfinishedCopy>,
+}
+
+/// What a conversion left that did not come to its end, or what one that runs now is writing.
+#[derive(Clone, Debug)]
+pub struct UnfinishedCopy {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether whoever has the disk can read it.
+    pub is_plain: bool,
+}
+
+impl UnfinishedCopy {
+    /// Beside a database, if there is one.
+    pub fn of(database: &Path) -> Option<UnfinishedCopy> {
+        let path = unfinished_file(database);
+        // It is what the database was to become, and its own first page is the last to be written.
+        path.exists().then(|| UnfinishedCopy {
+            path,
+            is_plain: DatabaseForm::of(database) == DatabaseForm::Encrypted,
+        })
+    }
 }
 
 /// Where the key of a database comes from, or would come from.
@@ -50,7 +81,7 @@ pub enum KeyPlace {
 impl KeyPlace {
     /// Of a home's database, under its settings; nothing is run and nobody asked.
     pub fn of(database: &Path, config: &Config) -> KeyPlace {
-        match (open::env(STORE_KEY_ENV), &config.store.key_cmd) {
+        match (key_variable(), &config.store.key_cmd) {
             (Some(_), _) => KeyPlace::Variable,
             (None, Some(_)) => KeyPlace::Command,
             (None, None) if key_file(database).exists() => KeyPlace::File,
@@ -77,18 +108,33 @@ impl StoreStatus {
         let database = home.paths().database();
         let form = DatabaseForm::of(&database);
         let key = KeyPlace::of(&database, &config);
-        let fault = match (form, key) {
-            (DatabaseForm::Encrypted, KeyPlace::File) if CAN_ENCRYPT => None,
-            _ => open::store(home).err().map(|fault| fault.to_string()),
+        let is_tried = form == DatabaseForm::Plain
+            || key != KeyPlace::File
+            || !CAN_ENCRYPT
+            || is_passphrase_given(&config);
+        let fault = match is_tried {
+            true => open::store(home).err().map(|fault| match fault {
+                StoreError::Sealed { why, .. } => why.words(),
+                other => other.to_string(),
+            }),
+            false => key_file_fault(&database),
         };
         Ok(StoreStatus {
+            rest: UnfinishedCopy::of(&database),
             database,
             form,
             is_wanted: config.store.encrypted,
             key,
+            is_tried,
             fault,
         })
     }
+}
+
+/// What is wrong with the key file of a database whatever its passphrase is.
+fn key_file_fault(database: &Path) -> Option<String> {
+    let fault = StoreKey::check(&key_file(database)).err()?;
+    Some(fault.to_string())
 }
 
 /// What a conversion came to.
@@ -102,21 +148,45 @@ pub struct StoreConversion {
     pub is_changed: bool,
     /// How large its file is.
     pub bytes: u64,
-    /// Where its key is from.
-    pub key_from: Option<String>,
+    /// Where its key is from, where it was encrypted now.
+    pub key: Option<UsedKey>,
+    /// Whether something was taken away that an earlier conversion left.
+    pub is_tidied: bool,
+}
+
+/// What a database was encrypted with.
+#[derive(Clone, Debug)]
+pub struct UsedKey {
+    /// Where it is from, in words.
+    pub from: String,
+    /// Whether it was made for this.
+    pub is_new: bool,
 }
 
 impl StoreConversion {
-    fn of(home: &Home, form: DatabaseForm, is_changed: bool, key_from: Option<String>) -> Self {
+    fn done(home: &Home, form: DatabaseForm, key: Option<UsedKey>) -> Self {
         let database = home.paths().database();
         let bytes = database.metadata().map_or(0, |found| found.len());
         StoreConversion {
             database,
             form,
-            is_changed,
+            is_changed: true,
             bytes,
-            key_from,
+            key,
+            is_tidied: false,
         }
+    }
+
+    /// Of a database that was so before: what an earlier conversion left is taken away.
+    fn nothing_to_do(home: &Home, form: DatabaseForm) -> Result<Self, OpenHomeError> {
+        let paths = home.paths();
+        let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+        let is_tidied = remove_unfinished(&paths.database())?;
+        Ok(StoreConversion {
+            is_changed: false,
+            is_tidied,
+            ..StoreConversion::done(home, form, None)
+        })
     }
 }
 
@@ -129,88 +199,131 @@ pub fn new_key() -> Result<StoreKey, KeyError> {
 /// written.
 pub fn encrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     can_encrypt()?;
-    let (paths, config) = (home.paths(), open::config(home)?);
-    let database = paths.database();
-    if DatabaseForm::of(&database) == DatabaseForm::Encrypted {
+    if offered().key_cmd.is_some() {
+        return Err(OpenHomeError::Refused(format!(
+            "--key-cmd prints the key of a model's server. The key of the database comes from the command of \
+             {OWN_COMMAND}: gently config set store.key_cmd 'COMMAND'"
+        )));
+    }
+    let (database, config) = (home.paths().database(), open::config(home)?);
+    let form = DatabaseForm::Encrypted;
+    if DatabaseForm::of(&database) == form {
         // Its key is asked for with that of whoever asks.
         is_known(home, &config)?;
-        want_encrypted(home, &config, true)?;
-        let form = DatabaseForm::Encrypted;
-        return Ok(StoreConversion::of(home, form, false, None));
+        let done = StoreConversion::nothing_to_do(home, form)?;
+        want_encrypted(home, true)?;
+        return Ok(done);
     }
     // Its owner says here that the plain file is the right one.
     remember_key(&database, None);
     is_known(home, &config)?;
-    let found = proven_key(&database, &config)?;
+    let (found, is_new) = proven_key(&database, &config)?;
     let from = found.from.clone();
-    replace(home, Some(&found))?;
-    want_encrypted(home, &config, true)?;
-    let form = DatabaseForm::Encrypted;
-    Ok(StoreConversion::of(home, form, true, Some(from)))
+    // Before it has its name: that no plain one is in its place then is refused from its beginning.
+    replace(home, Some(&found), ConvertStep::Synced)?;
+    Ok(StoreConversion::done(
+        home,
+        form,
+        Some(UsedKey { from, is_new }),
+    ))
 }
 
-/// Makes the database of a home a plain one again.
+/// Makes the database of a home a plain one again. A plain one that should be encrypted is refused
+/// here as everywhere.
 pub fn decrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     can_encrypt()?;
-    let (paths, config) = (home.paths(), open::config(home)?);
-    let is_encrypted = DatabaseForm::of(&paths.database()) == DatabaseForm::Encrypted;
-    if !is_encrypted {
-        // Its owner says here that the plain file is the right one.
-        remember_key(&paths.database(), None);
-    }
-    is_known(home, &config)?;
-    // Before the file is a plain one: else nothing could be opened where this ended between the two.
-    want_encrypted(home, &config, false)?;
-    if is_encrypted && let Err(fault) = replace(home, None) {
-        want_encrypted(home, &open::config(home)?, config.store.encrypted)?;
-        return Err(fault);
-    }
+    let (database, config) = (home.paths().database(), open::config(home)?);
     let form = DatabaseForm::Plain;
-    Ok(StoreConversion::of(home, form, is_encrypted, None))
+    is_known(home, &config)?;
+    if DatabaseForm::of(&database) == form {
+        return StoreConversion::nothing_to_do(home, form);
+    }
+    if config.store.encrypted && open::env(WANTED_ENV).is_some() {
+        return Err(OpenHomeError::Refused(format!(
+            "${WANTED_ENV} is true, so that a plain database would be refused. Take it out of the environment, then \
+             give the same command again; nothing is changed"
+        )));
+    }
+    replace(home, None, ConvertStep::Renamed)?;
+    Ok(StoreConversion::done(home, form, None))
 }
 
 fn can_encrypt() -> Result<(), OpenHomeError> {
     match CAN_ENCRYPT {
         true => Ok(()),
-        false => Err(OpenHomeError::Refused(
-            "this build of gently has no encryption. Use gently from its package, or build it with: cargo build \
-             --release --features sealed"
-                .to_owned(),
-        )),
+        false => Err(OpenHomeError::Refused(NO_CIPHER.to_owned())),
     }
 }
 
-fn replace(home: &Home, to: Option<&FoundKey>) -> Result<(), OpenHomeError> {
-    let paths = home.paths();
+/// Converts, and says in the settings what the database is from a step on.
+fn replace(home: &Home, to: Option<&FoundKey>, said_at: ConvertStep) -> Result<(), OpenHomeError> {
+    let (paths, is_encrypted) = (home.paths(), to.is_some());
+    let database = paths.database();
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-    match convert(&paths.database(), to, &|_: ConvertStep| true) {
-        Err(StoreError::Busy { .. }) => Err(OpenHomeError::Refused(format!(
+    let (was_wanted, unsaid) = (is_said(home)?, RefCell::new(None));
+    let done = convert(&database, to, &|step: ConvertStep| {
+        step != said_at || {
+            let said = want_encrypted(home, is_encrypted);
+            said.map_err(|fault| *unsaid.borrow_mut() = Some(fault))
+                .is_ok()
+        }
+    });
+    let Err(fault) = done else {
+        return Ok(());
+    };
+    if is_encrypted && DatabaseForm::of(&database) == DatabaseForm::Plain {
+        want_encrypted(home, was_wanted)?;
+    }
+    if let Some(fault) = unsaid.into_inner() {
+        remove_unfinished(&database)?;
+        return Err(fault);
+    }
+    let verb = if is_encrypted { "encrypt" } else { "decrypt" };
+    let words = match fault {
+        StoreError::Busy { .. } => format!(
             "{} is open in another program, a chat for example, and is converted only while nobody else has it open. \
              Close that, then give the same command again; nothing is changed",
-            paths.database().display()
-        ))),
-        done => Ok(done?),
-    }
+            database.display()
+        ),
+        StoreError::Full { file, reason, .. } | StoreError::Io { file, reason, .. } => format!(
+            "{file} could not be read or written. Is the disk full or failing, or a limit on the size of files set? There \
+             has to be room for a second copy of the database ({} MB). The old file stays as it was, and nothing is left \
+             beside it. Make room there (gently doctor says how much is free), then give the same command again: gently \
+             store {verb} (SQLite: {reason})",
+            database
+                .metadata()
+                .map_or(0, |found| found.len())
+                .div_ceil(1_000_000)
+        ),
+        other => return Err(other.into()),
+    };
+    Err(OpenHomeError::Refused(words))
 }
 
-/// Says in the settings whether the database has to be encrypted, where they say otherwise.
-fn want_encrypted(home: &Home, config: &Config, wanted: bool) -> Result<(), OpenHomeError> {
-    if config.store.encrypted == wanted {
-        return Ok(());
+/// Says in the file of settings whether the database has to be encrypted, where that says otherwise;
+/// what the environment says is for this process alone.
+fn want_encrypted(home: &Home, wanted: bool) -> Result<(), OpenHomeError> {
+    if is_said(home)? != wanted {
+        settings::set(ENCRYPTED, &wanted.to_string(), home.root(), &open::env)?;
     }
-    settings::set(ENCRYPTED, &wanted.to_string(), home.root(), &open::env)?;
     Ok(())
 }
 
-/// The key that the database will be opened with, had twice from where it will come.
-fn proven_key(database: &Path, config: &Config) -> Result<FoundKey, OpenHomeError> {
+/// Whether the file of settings says that the database has to be encrypted.
+fn is_said(home: &Home) -> Result<bool, OpenHomeError> {
+    Ok(Config::load(home.root(), &|_| None)?.store.encrypted)
+}
+
+/// The key that the database will be opened with, had twice from where it will come; and whether it
+/// was made for this.
+fn proven_key(database: &Path, config: &Config) -> Result<(FoundKey, bool), OpenHomeError> {
     let place = KeyPlace::of(database, config);
     match place {
         KeyPlace::Variable | KeyPlace::Command => {
             let first = given_key(Some(config)).map_err(|fault| no_key_yet(place, &fault))?;
             let first = first.ok_or(SealFault::NoKey.at(database))?;
             match given_key(Some(config))? {
-                Some(again) if again.key == first.key => Ok(first),
+                Some(again) if again.key == first.key => Ok((first, false)),
                 _ => Err(OpenHomeError::Refused(format!(
                     "{} gives another key each time: what is encrypted with one could never be opened again. Let it \
                      print a key that is kept; nothing is changed",
@@ -231,19 +344,26 @@ fn no_key_yet(place: KeyPlace, fault: &KeyError) -> OpenHomeError {
 }
 
 /// The key of the key file, which is made where there is none; what was written is read again.
-fn key_in_file(database: &Path, config: &Config) -> Result<FoundKey, OpenHomeError> {
+fn key_in_file(database: &Path, config: &Config) -> Result<(FoundKey, bool), OpenHomeError> {
     let path = key_file(database);
-    let shown = path.display().to_string();
-    let key = if path.exists() {
-        StoreKey::load(&path, &mut |place| passphrase(config, place))?
-    } else {
-        let (made, phrase) = (new_key()?, new_passphrase(config, &shown)?);
-        made.save_new(&path, &phrase, work_factor())?;
-        let read = StoreKey::load(&path, &mut |_| Ok(phrase.clone()))?;
-        if read != made {
-            return Err(KeyError::Replaced { path }.into());
-        }
-        read
+    let is_new = !path.exists();
+    let key = match is_new {
+        false => StoreKey::load(&path, &mut |place| passphrase(config, place))?,
+        true => key_in_new_file(&path, config)?,
     };
-    Ok(found_key(&key, "keys/store.key"))
+    Ok((found_key(&key, "keys/store.key"), is_new))
+}
+
+fn key_in_new_file(path: &Path, config: &Config) -> Result<StoreKey, OpenHomeError> {
+    let phrase = new_passphrase(config, &path.display().to_string())?;
+    let made = new_key()?;
+    made.save_new(path, &phrase, work_factor())?;
+    let read = StoreKey::load(path, &mut |_| Ok(phrase.clone()))?;
+    match read == made {
+        true => Ok(read),
+        false => Err(KeyError::Replaced {
+            path: path.to_owned(),
+        }
+        .into()),
+    }
 }

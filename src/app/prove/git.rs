@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::overlay::Overlay;
+use crate::app::home::secrets::program;
 
 /// How git may reach a place: nothing here runs a program that an address names.
 pub(crate) const PROTOCOLS: [&str; 5] = ["https", "http", "ssh", "git", "file"];
@@ -31,7 +32,7 @@ const OF_A_REPOSITORY: [&str; 11] = [
 
 /// git, in no repository that it would find by itself.
 pub(crate) fn git() -> Command {
-    let mut git = Command::new("git");
+    let mut git = program("git");
     for name in OF_A_REPOSITORY {
         git.env_remove(name);
     }

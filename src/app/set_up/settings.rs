@@ -22,13 +22,18 @@ use crate::config::{
 };
 use crate::home::Home;
 use crate::net;
+use crate::store::{DatabaseForm, StoreError};
 
 use super::keys;
 use crate::app::ask::model_choice::{BareName, without_provider};
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::store_encryption::KeyPlace;
 
 /// The key that names a model or an alias.
 pub const DEFAULT_MODEL: &str = "model.default";
+
+/// The key of the command that prints the key of an encrypted database.
+const STORE_KEY_CMD: &str = "store.key_cmd";
 
 /// The key of the address of an OpenAI-compatible server.
 const BASE_URL: &str = "model.base_url";
@@ -146,10 +151,26 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
     match Home::open(root) {
         Ok(Some(home)) if guards(name) => {
             let config = open::config(&home)?;
-            keys::is_known(&home, &config)
+            match keys::is_known(&home, &config) {
+                // No auth key can be compared before the database is open, which it is by this command.
+                Err(OpenHomeError::Store(StoreError::Sealed { .. }))
+                    if name == STORE_KEY_CMD && has_no_other_key(&home, &config) =>
+                {
+                    Ok(())
+                }
+                known => known,
+            }
         }
         _ => Ok(()),
     }
+}
+
+/// Whether an encrypted database has its key from no other place than from a command.
+fn has_no_other_key(home: &Home, config: &Config) -> bool {
+    let database = home.paths().database();
+    let place = KeyPlace::of(&database, config);
+    DatabaseForm::of(&database) == DatabaseForm::Encrypted
+        && matches!(place, KeyPlace::Command | KeyPlace::Nowhere)
 }
 
 /// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the

@@ -75,8 +75,8 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     ));
     if made.encrypted {
         say(
-            "its database is encrypted, and the backup does not hold the key: set [store] key_cmd, or put your copy of \
-             store.key into its keys/",
+            "its database is encrypted, and the backup does not hold the key. Where it comes from a command: gently \
+             config set store.key_cmd 'COMMAND'; else put your copy of store.key into its keys/",
         );
     }
     say_report(&restored.report);

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::keep::store_encryption::{
-    KeyPlace, StoreConversion, StoreStatus, decrypt, encrypt, new_key,
+    KeyPlace, StoreConversion, StoreStatus, UnfinishedCopy, decrypt, encrypt, new_key,
 };
 use crate::home::Home;
 use crate::store::{DatabaseForm, unfinished_file};
@@ -32,9 +32,10 @@ pub fn run(command: &StoreCommand, json: bool) -> Result<u8, OpenHomeError> {
 
 fn status(json: bool) -> Result<u8, OpenHomeError> {
     let status = StoreStatus::of(&open::existing_home()?)?;
-    let code = match status.fault {
-        Some(_) => NEGATIVE,
-        None => FINE,
+    let is_open = status.rest.as_ref().is_some_and(|rest| rest.is_plain);
+    let code = match status.fault.is_some() || is_open {
+        true => NEGATIVE,
+        false => FINE,
     };
     let printed = present(json, || StoreStatusView::of(&status), || words(&status));
     Ok(code.max(printed))
@@ -49,7 +50,11 @@ fn words(status: &StoreStatus) -> String {
         (DatabaseForm::Plain, true) => {
             format!("{database} is not encrypted, although store.encrypted is true")
         }
-        (DatabaseForm::Encrypted, _) => format!("{database} is encrypted"),
+        (DatabaseForm::Encrypted, true) => format!("{database} is encrypted"),
+        (DatabaseForm::Encrypted, false) => format!(
+            "{database} is encrypted, but store.encrypted is false, so that a plain file in its place would not be \
+             refused; set it with: gently store encrypt"
+        ),
     }];
     match (status.form, status.key) {
         (DatabaseForm::Plain, KeyPlace::Nowhere) => {}
@@ -66,13 +71,29 @@ fn words(status: &StoreStatus) -> String {
     lines.push(match (&status.fault, status.form) {
         (Some(fault), _) => fault.clone(),
         (None, DatabaseForm::Plain) => "encrypt it with: gently store encrypt".to_owned(),
-        (None, DatabaseForm::Encrypted) if status.key == KeyPlace::File => {
-            "the passphrase was not asked for, so the key was not tried; gently doctor tries it"
+        (None, DatabaseForm::Encrypted) if !status.is_tried => {
+            "not tried: the passphrase would have to be asked for; gently doctor asks, and tries it"
                 .to_owned()
         }
         (None, DatabaseForm::Encrypted) => "that key opens it".to_owned(),
     });
+    lines.extend(status.rest.as_ref().map(rest_words));
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What a conversion left, and what takes it away.
+fn rest_words(rest: &UnfinishedCopy) -> String {
+    let file = rest.path.display();
+    match rest.is_plain {
+        true => format!(
+            "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it runs \
+             now. Take it away with: gently store encrypt"
+        ),
+        false => format!(
+            "{file} is an encrypted copy: gently store encrypt did not come to its end, unless it runs now. Give it \
+             again, or leave it: the next command that records something takes the copy away"
+        ),
+    }
 }
 
 fn print_key(json: bool) -> Result<u8, OpenHomeError> {
@@ -106,20 +127,36 @@ fn convert(
 
 fn converted(done: &StoreConversion) -> String {
     let database = done.database.display();
-    match (done.form, done.is_changed) {
-        (DatabaseForm::Encrypted, true) => format!(
-            "✔ {database} is encrypted; its key comes from {}\n",
-            done.key_from.as_deref().unwrap_or_default()
-        ),
-        (DatabaseForm::Encrypted, false) => format!("{database} was encrypted before\n"),
-        (DatabaseForm::Plain, true) => format!("✔ {database} is not encrypted any more\n"),
-        (DatabaseForm::Plain, false) => format!("{database} was not encrypted\n"),
+    let tidied = match done.is_tidied {
+        true => {
+            "; what a conversion had left beside it, which did not come to its end, is taken away"
+        }
+        false => "",
+    };
+    match (done.form, &done.key) {
+        (DatabaseForm::Encrypted, Some(key)) => {
+            let was_there = match key.is_new {
+                true => "",
+                false => ", a key that was there before",
+            };
+            format!(
+                "✔ {database} is encrypted; its key comes from {}{was_there}\n",
+                key.from
+            )
+        }
+        (DatabaseForm::Encrypted, None) => format!("{database} was encrypted before{tidied}\n"),
+        (DatabaseForm::Plain, _) if done.is_changed => {
+            format!("✔ {database} is not encrypted any more\n")
+        }
+        (DatabaseForm::Plain, _) => format!("{database} was not encrypted{tidied}\n"),
     }
 }
 
 fn tell_what_stays(done: &StoreConversion) {
     if done.form == DatabaseForm::Plain {
-        say("the key stays where it is: backups that were made meanwhile need it");
+        say(
+            "the key stays where it is: backups that were made meanwhile need it, and gently store encrypt takes it again",
+        );
         return;
     }
     say(

@@ -1,7 +1,7 @@
 //! A report that is longer than the screen goes through the person's pager.
 
 use std::io::{self, IsTerminal as _, StdoutLock, Write as _};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 use rustix::termios::tcgetwinsize;
@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::ScreenFilter;
 use super::line_break;
 use super::terminal::wanted;
+use crate::app::home::secrets::program;
 
 /// Whether reports may go through a pager; set once, from the command line.
 static ALLOWED: OnceLock<bool> = OnceLock::new();
@@ -64,7 +65,7 @@ fn is_longer_than_screen(text: &str) -> bool {
 fn has_paged(pager: &str, text: &str) -> bool {
     // Ctrl-C is the pager's; without this it would end gently and leave the pager behind.
     let _heard = signal(SignalKind::interrupt());
-    let mut command = Command::new("sh");
+    let mut command = program("sh");
     command.arg("-c").arg(pager).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
         command.env("LESS", "FRX");

@@ -8,7 +8,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::schema::quoted;
-use super::{BUSY_WAIT, LOG_STAYS, Sqlite, at_place, failed, no_file, private_file};
+use super::{
+    BUSY_WAIT, DATABASE, LOG_STAYS, PAGE_CODES, Sqlite, at_place, failed, no_file, private_file,
+};
 use crate::store::StoreError;
 use crate::store::cipher::{CAN_ENCRYPT, FoundKey, SealFault, remember_key};
 
@@ -100,31 +102,17 @@ pub fn convert(
     }
     remove_unfinished(path)?;
     let new = unfinished_file(path);
-    let old = alone(path)?;
+    let old = alone(path).map_err(at_place(path))?;
     pass(watch, ConvertStep::Begun)?;
-    let made = write(&old, &new, to).and_then(|()| {
-        pass(watch, ConvertStep::Written)?;
-        compare(&old, &new, to)?;
-        pass(watch, ConvertStep::Checked)
-    });
-    if let Err(fault) = made {
-        if !matches!(fault, StoreError::Stopped) {
+    let made = make(&old, &new, to, watch).and_then(|()| put_in_place(path, &new));
+    let mut spoilt = match made {
+        Ok(spoilt) => spoilt,
+        Err(StoreError::Stopped) => return Err(StoreError::Stopped),
+        Err(fault) => {
             remove_unfinished(path)?;
+            return Err(fault);
         }
-        return Err(at_place(&new)(fault));
-    }
-    let synced = File::open(&new).and_then(|file| file.sync_all());
-    synced.map_err(io_failed(WHAT, &new))?;
-    pass(watch, ConvertStep::Synced)?;
-    // Open beforehand, since its name is gone afterwards.
-    let mut spoilt = OpenOptions::new()
-        .write(true)
-        .open(path)
-        .map_err(io_failed(WHAT, path))?;
-    std::fs::rename(&new, path).map_err(io_failed(WHAT, path))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|dir| dir.sync_all());
-    synced.map_err(io_failed(WHAT, folder))?;
+    };
     remember_key(path, to.cloned());
     pass(watch, ConvertStep::Renamed)?;
     // Who waits for the old file, already open, would write what nobody finds: it is no database any
@@ -133,6 +121,36 @@ pub fn convert(
     drop(spoilt);
     drop(old);
     Ok(())
+}
+
+/// Writes the new file, compares it with the old one, and brings it to the disk.
+fn make(
+    old: &Connection,
+    new: &Path,
+    to: Option<&FoundKey>,
+    watch: ConvertWatch<'_>,
+) -> Result<(), StoreError> {
+    write(old, new, to).map_err(at_place(new))?;
+    pass(watch, ConvertStep::Written)?;
+    compare(old, new, to).map_err(at_place(new))?;
+    pass(watch, ConvertStep::Checked)?;
+    let synced = File::open(new).and_then(|file| file.sync_all());
+    synced.map_err(io_failed(WHAT, new))?;
+    pass(watch, ConvertStep::Synced)
+}
+
+/// Gives the new file the name of the old one, which is returned as it is open.
+fn put_in_place(path: &Path, new: &Path) -> Result<File, StoreError> {
+    // Open beforehand, since its name is gone afterwards.
+    let old = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(io_failed(WHAT, path))?;
+    std::fs::rename(new, path).map_err(io_failed(WHAT, path))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|dir| dir.sync_all());
+    synced.map_err(io_failed(WHAT, folder))?;
+    Ok(old)
 }
 
 fn pass(watch: ConvertWatch<'_>, step: ConvertStep) -> Result<(), StoreError> {
@@ -160,7 +178,9 @@ fn alone(path: &Path) -> Result<Connection, StoreError> {
     }
     mode("PRAGMA locking_mode = EXCLUSIVE").map_err(failed(WHAT))?;
     connection
-        .execute_batch("PRAGMA temp_store = MEMORY; BEGIN EXCLUSIVE; COMMIT")
+        .execute_batch(
+            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN EXCLUSIVE; COMMIT",
+        )
         .map_err(failed(WHAT))?;
     match ["-wal", "-shm"]
         .iter()
@@ -182,6 +202,8 @@ fn write(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), Stor
     })?;
     let key = to.map(|found| found.key.literal());
     let key = key.as_deref().map_or("", String::as_str);
+    let code = format!("PRAGMA cipher_default_hmac_algorithm = {}", PAGE_CODES[0]);
+    old.execute_batch(&code).map_err(failed(WHAT))?;
     old.execute("ATTACH ?1 AS converted KEY ?2", params![name, key])
         .map_err(failed(WHAT))?;
     let marks = ["user_version", "application_id"].map(|mark| {
@@ -193,10 +215,26 @@ fn write(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), Stor
     // With a log of writes from its beginning, so that whoever has the file open is known by that.
     let sql = format!(
         "PRAGMA converted.journal_mode = OFF; PRAGMA converted.synchronous = OFF;
+         PRAGMA converted.cache_size = -65536;
          SELECT sqlcipher_export('converted'); {marks}
          PRAGMA converted.journal_mode = WAL; DETACH converted"
     );
-    old.execute_batch(&sql).map_err(failed(WHAT))
+    old.execute_batch(&sql)
+        .map_err(|error| of_the_disk(failed(WHAT)(error)))
+}
+
+/// The same fault, told by SQLite's words where the export has hidden its code.
+fn of_the_disk(fault: StoreError) -> StoreError {
+    let file = DATABASE.to_owned();
+    match fault {
+        StoreError::Query { what, reason } if reason == "database or disk is full" => {
+            StoreError::Full { file, what, reason }
+        }
+        StoreError::Query { what, reason } if reason == "disk I/O error" => {
+            StoreError::Io { file, what, reason }
+        }
+        other => other,
+    }
 }
 
 /// Holds the new file against the old one: tables, triggers and all else that is made, marks, the
@@ -207,6 +245,10 @@ fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), St
     let (made, _) = Sqlite::door(new, None, flags)?;
     // Nothing is to lie beside it when it is closed.
     made.set_db_config(LOG_STAYS, false).map_err(failed(WHAT))?;
+    // The check goes from each index to its rows, which stand in another order: else most pages would
+    // be read, and deciphered, once a row.
+    made.execute_batch("PRAGMA cache_size = -262144")
+        .map_err(failed(WHAT))?;
     let unlike = |what: &str| StoreError::Query {
         what: WHAT,
         reason: format!("the new file has other {what} than the old one; the old one stays"),

@@ -18,8 +18,21 @@ pub struct StoreStatusView {
     pub can_encrypt: bool,
     /// Where its key comes from, or would come from; null where there is no key.
     pub key_from: Option<String>,
-    /// Why it can't be opened; null where it can, or where a passphrase would have to be asked for.
+    /// Whether it was opened to see; not where somebody would have to be asked for a passphrase.
+    pub tried: bool,
+    /// Why it can't be opened; null where it can, or where that was not tried.
     pub fault: Option<String>,
+    /// A copy that a conversion left beside it; null where there is none.
+    pub unfinished: Option<UnfinishedCopyView>,
+}
+
+/// What a conversion left.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnfinishedCopyView {
+    /// The file.
+    pub file: String,
+    /// Whether it is encrypted.
+    pub encrypted: bool,
 }
 
 impl StoreStatusView {
@@ -34,7 +47,12 @@ impl StoreStatusView {
                 KeyPlace::Nowhere => None,
                 place => Some(place.words().to_owned()),
             },
+            tried: status.is_tried,
             fault: status.fault.clone(),
+            unfinished: status.rest.as_ref().map(|rest| UnfinishedCopyView {
+                file: rest.path.display().to_string(),
+                encrypted: !rest.is_plain,
+            }),
         }
     }
 }
@@ -52,6 +70,10 @@ pub struct StoreConversionView {
     pub bytes: u64,
     /// Where its key is from; null where it has none, or had it before.
     pub key_from: Option<String>,
+    /// Whether that key was made for this; null where it has none, or had it before.
+    pub key_made: Option<bool>,
+    /// Whether a copy was taken away that an earlier conversion left.
+    pub unfinished_removed: bool,
 }
 
 impl StoreConversionView {
@@ -62,7 +84,9 @@ impl StoreConversionView {
             encrypted: done.form == DatabaseForm::Encrypted,
             changed: done.is_changed,
             bytes: done.bytes,
-            key_from: done.key_from.clone(),
+            key_from: done.key.as_ref().map(|key| key.from.clone()),
+            key_made: done.key.as_ref().map(|key| key.is_new),
+            unfinished_removed: done.is_tidied,
         }
     }
 }

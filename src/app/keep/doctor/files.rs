@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::home::PRIVATE;
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
-use crate::store::{DatabaseForm, Store, StoreError, has_plain_log, unfinished_file};
+use crate::store::{DatabaseForm, Store, StoreError, has_plain_log};
 
 use super::{DoctorCheck, away};
-use crate::app::keep::store_encryption::KeyPlace;
+use crate::app::keep::store_encryption::{KeyPlace, UnfinishedCopy};
 use crate::app::redacted::clean;
 use crate::config::Config;
 
@@ -91,18 +91,11 @@ pub fn in_the_way(paths: &Paths) -> Option<(String, String)> {
 pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     const NAME: &str = "encryption";
     let database = paths.database();
-    let unfinished = unfinished_file(&database);
     let place = KeyPlace::of(&database, config);
+    if let Some(rest) = UnfinishedCopy::of(&database) {
+        return unfinished(NAME, &rest);
+    }
     match DatabaseForm::of(&database) {
-        _ if unfinished.exists() => DoctorCheck::warn(
-            NAME,
-            format!(
-                "{} is there: gently store encrypt or decrypt did not come to its end, and the database is as it was \
-                 before; the next command that records something takes it away",
-                unfinished.display()
-            ),
-            "gently session open",
-        ),
         DatabaseForm::Plain if config.store.encrypted => DoctorCheck::fail(
             NAME,
             "the database is not encrypted, although store.encrypted is true",
@@ -115,7 +108,7 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
         DatabaseForm::Encrypted if has_plain_log(&database) => DoctorCheck::fail(
             NAME,
             "gently.db-wal beside the encrypted database holds pages that are not encrypted: it is of another \
-             database, and SQLite would not use it",
+             database, and nothing can be read while it lies there",
             away(&database.with_file_name("gently.db-wal")),
         ),
         DatabaseForm::Encrypted if place == KeyPlace::Nowhere => DoctorCheck::fail(
@@ -123,12 +116,41 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
             "the database is encrypted, and its key is nowhere to be had",
             "gently store status",
         ),
+        DatabaseForm::Encrypted if !config.store.encrypted => DoctorCheck::warn(
+            NAME,
+            "the database is encrypted, but store.encrypted is false, so that a plain one in its place would not be \
+             refused",
+            "gently store encrypt",
+        ),
         DatabaseForm::Encrypted => DoctorCheck::ok(
             NAME,
             format!(
                 "the database is encrypted, and its key comes from {}",
                 place.words()
             ),
+        ),
+    }
+}
+
+/// What a conversion left: with texts that anybody can read, or encrypted ones.
+fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
+    let file = rest.path.display();
+    match rest.is_plain {
+        true => DoctorCheck::fail(
+            name,
+            format!(
+                "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it \
+                 runs now"
+            ),
+            "gently store encrypt",
+        ),
+        false => DoctorCheck::warn(
+            name,
+            format!(
+                "{file} is there: gently store encrypt did not come to its end, and the database is as it was before; the \
+                 next command that records something takes it away"
+            ),
+            "gently session open",
         ),
     }
 }

@@ -1,12 +1,12 @@
 //! What gently rests on: clock, disk, block sources, the model, git and ssh-keygen.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::anchor::SourceFault;
 use crate::anchor::agree::{host, observe};
 use crate::app::ask::model_choice::{CallOptions, choose, server};
-use crate::app::home::open;
+use crate::app::home::{open, secrets};
 use crate::app::redacted::clean;
 use crate::app::set_up::model_list::reachable;
 use crate::config::{AnchorMode, Config};
@@ -284,7 +284,7 @@ pub fn ssh_keygen() -> DoctorCheck {
 
 /// The first line that a program prints; none when there is no such program.
 fn version(program: &str, arguments: &[&str]) -> Option<String> {
-    let done = Command::new(program)
+    let done = secrets::program(program)
         .args(arguments)
         .stdin(Stdio::null())
         .output()

@@ -1,8 +1,8 @@
 //! Installing the hooks into a bare repository.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::app::home::secrets::program;
 use crate::app::prove::git::{git, output, run};
 use crate::app::prove::verify::target::read_signer;
 use crate::ledger::read::Repository;
@@ -94,7 +94,7 @@ fn keep_objects(path: &Path) -> Result<(), String> {
 /// Where git looks for hooks instead, if some configuration says so.
 fn hooks_elsewhere(path: &Path, hooks: &Path) -> Result<Option<String>, String> {
     // Not `git()`, which sets the very value that is asked for.
-    let mut git = Command::new("git");
+    let mut git = program("git");
     git.arg("--git-dir").arg(path).args([
         "config",
         "--show-origin",

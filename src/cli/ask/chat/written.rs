@@ -8,9 +8,9 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::process::Command;
 
 use crate::app::ask::chat::EDITED;
+use crate::app::home::secrets::program;
 use crate::cli::ask::{MAX_INPUT, plain_text};
 use crate::cli::screen::signals::Leftover;
 use crate::os::read_regular;
@@ -51,7 +51,7 @@ pub fn question(root: &Path, begun: &str) -> Result<Option<String>, String> {
         .and_then(|mut file| file.write_all(begun.as_bytes()))
         .map_err(failed)?;
     // As git does it: the variable is a command with its options.
-    let ended = Command::new("sh")
+    let ended = program("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(&file)
         .status();
