@@ -1,5 +1,6 @@
 //! What is looked for on record for a question: bounded queries, and nothing that was not declared.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::continuity::candidate::{
@@ -11,7 +12,7 @@ use crate::govern::reply::warning_words::open_question;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
-use crate::record::ledger::imported::{ImportedRole, reply_to};
+use crate::record::ledger::imported::{ImportedRole, MessageOnRecord, format_of, reply_to};
 use crate::record::ledger::item::{Item, ItemKind, ItemState, content};
 use crate::record::ledger::prompt::IMPORTED;
 use crate::record::time::Seconds;
@@ -168,14 +169,22 @@ fn passages(
             kept.push((message.id, CHANGED.to_owned()));
             continue;
         }
-        let at = at.or(store.time_of_line(message.line)?);
-        let text = passage(&message, artifact.document.as_deref());
+        // A row may say otherwise: what the document says is on record.
+        let said = content(artifact.document.as_deref()).unwrap_or_default();
+        let written = MessageOnRecord::of(&said, message.i).unwrap_or(MessageOnRecord {
+            role: message.role,
+            model: None,
+            at,
+        });
+        let at = written.at.or(store.time_of_line(message.line)?);
+        let text = passage((&message, written.role), &said);
+        let format = format_of(&said).unwrap_or(message.format);
         found.push(Candidate {
             id: message.id,
             class: CandidateClass::Imported,
             text,
             subject: None,
-            source: Some(format!("{IMPORTED}:{}", message.format.name())),
+            source: Some(format!("{IMPORTED}:{}", format.name())),
             observed_at: at.unwrap_or(Seconds::ZERO),
             confidence: Confidence::Low,
             counts: true,
@@ -190,18 +199,17 @@ fn passages(
 }
 
 /// A message as a model is shown it: who wrote it, and behind a person's what was answered to it.
-fn passage(message: &ImportedMatch, document: Option<&str>) -> String {
+fn passage((message, role): (&ImportedMatch, ImportedRole), conversation: &Value) -> String {
     let said = |role: ImportedRole, text: &str| {
         let text: String = text.chars().take(PASSAGE).collect();
         format!("{}: {text}", role.name())
     };
-    let asked = said(message.role, &message.text);
-    if message.role != ImportedRole::User {
+    let asked = said(role, &message.text);
+    if role != ImportedRole::User {
         return asked;
     }
     let place = usize::try_from(message.i).unwrap_or(usize::MAX);
-    let conversation = content(document).unwrap_or_default();
-    match reply_to(&conversation, place) {
+    match reply_to(conversation, place) {
         Some(reply) => format!("{asked}\n{}", said(ImportedRole::Assistant, reply)),
         None => asked,
     }

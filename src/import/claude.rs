@@ -156,7 +156,9 @@ fn text(fields: JsonFields<'_>) -> Result<JoinedText, ImportFault> {
         let field = |key: &str| one.get(key).and_then(Value::as_str);
         match field("type") {
             Some("text") => said.text(field("text").unwrap_or_default()),
-            kind => said.mark(&mark(kind, field("name"))),
+            kind => {
+                said.mark(&mark(kind, field("name")));
+            }
         }
     }
     for attached in fields.list("attachments")? {

@@ -210,11 +210,13 @@ impl ConversationDraft {
 }
 
 /// A message's text that is put together from parts, each below the one before.
+#[derive(Clone, Debug)]
 pub(super) struct JoinedText {
     between: &'static str,
     text: String,
     seams: Vec<Range<usize>>,
-    ends_in_text: bool,
+    /// Where the last part ends that somebody wrote, without the blanks behind it.
+    written_to: Option<usize>,
 }
 
 impl JoinedText {
@@ -224,36 +226,38 @@ impl JoinedText {
             between,
             text: String::new(),
             seams: Vec::new(),
-            ends_in_text: false,
+            written_to: None,
         }
     }
 
     /// Adds what somebody wrote, as the source has it.
     pub(super) fn text(&mut self, part: &str) {
-        self.add(part, true);
-    }
-
-    /// Adds a mark, or a text that stands for itself.
-    pub(super) fn mark(&mut self, part: &str) {
-        self.add(part, false);
-    }
-
-    fn add(&mut self, part: &str, is_text: bool) {
-        if part.is_empty() {
+        let begin = self.mark(part);
+        let written = part.trim();
+        if written.is_empty() {
             return;
         }
-        if !self.text.is_empty() {
-            let begin = self.text.len();
-            self.text.push_str(self.between);
-            if is_text && self.ends_in_text {
-                self.seams.push(begin..self.text.len());
-            }
-        }
-        self.text.push_str(part);
-        self.ends_in_text = is_text;
+        let begin = begin + (part.len() - part.trim_start().len());
+        let before = self.written_to.replace(begin + written.len());
+        self.seams.extend(before.map(|before| before..begin));
     }
 
-    /// The text, and where two texts of the source meet in it.
+    /// Adds a mark, or a text that stands for itself; returns where it begins.
+    pub(super) fn mark(&mut self, part: &str) -> usize {
+        if !part.is_empty() && !self.text.is_empty() {
+            self.text.push_str(self.between);
+        }
+        let begin = self.text.len();
+        self.text.push_str(part);
+        begin
+    }
+
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The text, and what stands in it between two texts of the source: blanks, and marks.
     pub(super) fn finish(self) -> (String, Vec<Range<usize>>) {
         (self.text, self.seams)
     }

@@ -10,13 +10,14 @@
 //! is called, `[reasoning]` for what a model thought.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use serde_json::Value;
 
 use super::database::{
     DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, of_piece,
 };
-use super::draft::{ConversationDraft, MAX_MESSAGES, PieceFeed, role_of, short_hash};
+use super::draft::{ConversationDraft, JoinedText, MAX_MESSAGES, PieceFeed, role_of, short_hash};
 use super::fault::ImportFault;
 use super::file::ForeignFile;
 use super::json::{JsonFields, parse};
@@ -77,6 +78,7 @@ struct TreeMessage {
     parent: Option<usize>,
     role: ImportedRole,
     text: String,
+    seams: Vec<Range<usize>>,
     model: Option<String>,
     at: Option<String>,
 }
@@ -270,7 +272,7 @@ impl LlmLog {
                 role: message.role,
                 text: message.text,
                 model: message.model,
-                seams: Vec::new(),
+                seams: message.seams,
                 at,
             })?;
         }
@@ -357,11 +359,13 @@ impl LlmLog {
         let mut above = next.and_then(|hash| tree.by_hash.get(&hash).copied());
         for (hash, role, is_own) in chain.into_iter().rev() {
             let model = turn.model.clone();
+            let (text, seams) = self.parts(&hash)?.finish();
             let at = tree.fold(TreeMessage {
                 id: hash.clone(),
                 parent: above,
                 role,
-                text: self.parts(&hash)?,
+                text,
+                seams,
                 model: model.filter(|_| is_own && role == ImportedRole::Assistant),
                 at: turn.at.clone().filter(|_| is_own),
             })?;
@@ -372,7 +376,7 @@ impl LlmLog {
     }
 
     /// What a message of the newer shape says.
-    fn parts(&self, hash: &str) -> Result<String, DatabaseFault> {
+    fn parts(&self, hash: &str) -> Result<JoinedText, DatabaseFault> {
         let sql = "SELECT type, text, payload FROM parts WHERE message_hash = ?1 ORDER BY position";
         let mut rows = Vec::new();
         let mut held = 0;
@@ -386,13 +390,12 @@ impl LlmLog {
             rows.push(part);
             Ok(())
         })?;
-        let mut said = Vec::new();
+        let mut said = JoinedText::new("\n");
         for (kind, text, payload) in rows {
             let payload = payload.map_or(Ok(Value::Null), |text| parse(text.as_bytes()))?;
             self.part(&kind, text, &payload, &mut said)?;
         }
-        said.retain(|part: &String| !part.is_empty());
-        Ok(said.join("\n"))
+        Ok(said)
     }
 
     fn part(
@@ -400,31 +403,33 @@ impl LlmLog {
         kind: &str,
         text: Option<String>,
         payload: &Value,
-        said: &mut Vec<String>,
+        said: &mut JoinedText,
     ) -> Result<(), DatabaseFault> {
         let field = |key: &str| payload.get(key).and_then(Value::as_str);
         match kind {
-            "text" => said.push(match text {
-                Some(text) => text,
-                None => self.referring(payload)?,
-            }),
-            "tool_call" => said.push(format!(
-                "[tool: {}]",
-                field("name").unwrap_or("without a name")
-            )),
+            "text" => match text {
+                Some(text) => said.text(&text),
+                None => said.text(&self.referring(payload)?),
+            },
+            "tool_call" => {
+                let name = field("name").unwrap_or("without a name");
+                said.mark(&format!("[tool: {name}]"));
+            }
             "tool_result" => {
-                said.push(field("output").unwrap_or_default().to_owned());
+                said.text(field("output").unwrap_or_default());
                 let attached = payload.get("attachments").and_then(Value::as_array);
                 for one in attached.into_iter().flatten() {
-                    said.push(self.attachment(one.get("id").and_then(Value::as_str))?);
+                    said.mark(&self.attachment(one.get("id").and_then(Value::as_str))?);
                 }
             }
             "attachment" => {
                 let one = payload.get("attachment");
                 let id = one.and_then(|one| one.get("id")).and_then(Value::as_str);
-                said.push(self.attachment(id)?);
+                said.mark(&self.attachment(id)?);
             }
-            other => said.push(format!("[{other}]")),
+            other => {
+                said.mark(&format!("[{other}]"));
+            }
         }
         Ok(())
     }
@@ -529,8 +534,9 @@ impl LlmLog {
         let Some((id, model, at, [system, prompt, answer, reasoning])) = found else {
             return Ok(());
         };
-        let mut fold = |role: ImportedRole, text: String, of: &str| {
+        let mut fold = |role: ImportedRole, said: JoinedText, of: &str| {
             let is_answer = role == ImportedRole::Assistant;
+            let (text, seams) = said.finish();
             // An empty question is none; an empty answer is counted.
             if text.is_empty() && !is_answer {
                 return Ok(());
@@ -540,6 +546,7 @@ impl LlmLog {
                 parent: *last,
                 role,
                 text,
+                seams,
                 model: model.clone().filter(|_| is_answer),
                 at: at.clone(),
             })?);
@@ -548,18 +555,20 @@ impl LlmLog {
         let system = self.with_fragments("system_fragments", &id, system.trim(), "\n\n")?;
         fold(ImportedRole::System, system, ":system")?;
         fold(ImportedRole::Tool, self.results(&id)?, ":tools")?;
-        let mut asked = vec![self.with_fragments("prompt_fragments", &id, &prompt, "\n")?];
-        asked.extend(self.attached(&id)?);
-        asked.retain(|part| !part.is_empty());
-        fold(ImportedRole::User, asked.join("\n"), ":prompt")?;
-        let mut said = Vec::new();
-        if !reasoning.is_empty() {
-            said.push("[reasoning]".to_owned());
+        let mut asked = self.with_fragments("prompt_fragments", &id, &prompt, "\n")?;
+        for mark in self.attached(&id)? {
+            asked.mark(&mark);
         }
-        said.push(answer);
-        said.extend(self.calls(&id)?);
-        said.retain(|part| !part.is_empty());
-        fold(ImportedRole::Assistant, said.join("\n"), "")?;
+        fold(ImportedRole::User, asked, ":prompt")?;
+        let mut said = JoinedText::new("\n");
+        if !reasoning.is_empty() {
+            said.mark("[reasoning]");
+        }
+        said.text(&answer);
+        for mark in self.calls(&id)? {
+            said.mark(&mark);
+        }
+        fold(ImportedRole::Assistant, said, "")?;
         Ok(())
     }
 
@@ -569,8 +578,8 @@ impl LlmLog {
         table: &str,
         response: &str,
         text: &str,
-        between: &str,
-    ) -> Result<String, DatabaseFault> {
+        between: &'static str,
+    ) -> Result<JoinedText, DatabaseFault> {
         let mut ids = Vec::new();
         if self
             .database
@@ -585,19 +594,15 @@ impl LlmLog {
                     Ok(())
                 })?;
         }
-        let mut joined = String::new();
+        let mut joined = JoinedText::new(between);
         for id in ids {
-            joined.push_str(&self.fragment(id)?);
-            joined.push_str(between);
+            joined.text(&self.fragment(id)?);
             if joined.len() > MAX_CONVERSATION {
                 let detail = format!("its fragments have more than {MAX_CONVERSATION} bytes");
                 return Err(ImportFault::new("too_large", detail).into());
             }
         }
-        joined.push_str(text);
-        if text.is_empty() {
-            joined.truncate(joined.len().saturating_sub(between.len()));
-        }
+        joined.text(text);
         Ok(joined)
     }
 
@@ -621,8 +626,8 @@ impl LlmLog {
     }
 
     /// What tools gave before a question.
-    fn results(&self, response: &str) -> Result<String, DatabaseFault> {
-        let mut said = Vec::new();
+    fn results(&self, response: &str) -> Result<JoinedText, DatabaseFault> {
+        let mut said = JoinedText::new("\n");
         let mut held = 0;
         for row in self.tool_results.of(response) {
             let sql = "SELECT output FROM tool_results WHERE rowid = ?1";
@@ -635,10 +640,9 @@ impl LlmLog {
                 let detail = format!("what tools gave has more than {MAX_CONVERSATION} bytes");
                 return Err(ImportFault::new("too_large", detail).into());
             }
-            said.push(text);
+            said.text(&text);
         }
-        said.retain(|part| !part.is_empty());
-        Ok(said.join("\n"))
+        Ok(said)
     }
 
     /// The marks of tools that an answer calls.

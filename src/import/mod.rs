@@ -42,8 +42,8 @@ pub struct SourceMessage {
     pub role: ImportedRole,
     /// What it says; parts that are no text stand in it as `[image]`, `[audio]`, `[file: NAME]`.
     pub text: String,
-    /// Where in the text the reader put a break between two parts of the source that are both text, in their
-    /// order: a secret may be split over them.
+    /// What stands in the text between two parts of the source that somebody wrote, in their order: the
+    /// reader's break, blanks around it, and marks of what is no text. A secret may be split over such parts.
     pub seams: Vec<Range<usize>>,
     /// The model, as the source names it.
     pub model: Option<String>,

@@ -13,6 +13,8 @@ use super::{KeyError, os_random};
 pub const IMPORT_KEY: &str = "import.key";
 /// How many bytes it has.
 const LENGTH: usize = 32;
+/// How many bytes of its hash of a fixed text tell it from others.
+pub const IMPORT_KEY_MARK: usize = 8;
 
 /// The key, with the lock that whoever imports holds.
 pub struct ImportKey {
@@ -80,6 +82,14 @@ impl ImportKey {
             Ok(_) | Err(KeyError::Missing { .. }) => ImportKey::of_nobody(),
             Err(error) => Err(error),
         }
+    }
+
+    /// By which what was noted under this key is told from what was noted under another: it opens nothing,
+    /// and says nothing of what is noted.
+    pub fn mark(&self) -> [u8; IMPORT_KEY_MARK] {
+        let tag = self.tag([&b"gently/v0/import-key"[..]].into_iter());
+        let (mark, _) = tag.split_at(IMPORT_KEY_MARK);
+        mark.try_into().expect("a hash is longer")
     }
 
     /// The key's hash of some parts, each with its length, so that no two lists of parts are one.

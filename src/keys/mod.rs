@@ -30,7 +30,7 @@ mod vault;
 
 pub use auth::{Ask, AuthKey};
 pub use error::KeyError;
-pub use import_key::ImportKey;
+pub use import_key::{IMPORT_KEY_MARK, ImportKey};
 pub use sealed::WorkFactor;
 pub use signer::{Signer, read_public_key};
 pub use signing::SigningKey;

@@ -84,9 +84,16 @@ struct PendingWrites {
 
 impl PendingWrites {
     fn of(store: &ReadStore, head: &LedgerHead) -> Result<Self, RecorderError> {
+        let lines = store.lines(head.applied.lines, head.lines)?;
+        if !head.fits_mark(&lines) {
+            return Err(RecorderError::StrayMark {
+                mark: head.applied,
+                lines: head.lines,
+            });
+        }
         Ok(PendingWrites {
             commits: store.commits(head.applied.commits, head.commits)?,
-            lines: store.lines(head.applied.lines, head.lines)?,
+            lines,
             from: head.applied.bytes,
             to: head.bytes,
         })

@@ -8,7 +8,7 @@ use crate::ledger::LedgerError;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
-use crate::store::StoreError;
+use crate::store::{AppliedMark, StoreError};
 
 /// What the recorder refuses, and why.
 ///
@@ -68,6 +68,18 @@ pub enum RecorderError {
         expected: String,
         /// What is there.
         actual: String,
+    },
+    /// The database's mark of what log and ledger have is none of its own record.
+    #[error(
+        "the database says that {} of the log, {} bytes, and {} commits are in audit.log and ledger.git, which does not \
+             follow from its own {lines} lines: head.applied_lines, applied_bytes or applied_commits were changed. Nothing \
+             was written. `gently audit rebuild` makes them again from the record", mark.lines, mark.bytes, mark.commits
+    )]
+    StrayMark {
+        /// What it says.
+        mark: AppliedMark,
+        /// How many lines it has.
+        lines: u64,
     },
     /// The database lacks the tree head that it had.
     #[error(

@@ -56,8 +56,13 @@ impl ReadStore {
         line: u64,
         known: &mut BTreeMap<u64, bool>,
     ) -> Result<bool, StoreError> {
-        let erased =
-            "SELECT EXISTS (SELECT 1 FROM context_ref WHERE line = ?1 AND event_digest IS NULL)";
+        // A digest that somebody put back makes nothing of it whole: what a tombstone names is erased.
+        let erased = "SELECT EXISTS (
+            SELECT 1 FROM context_ref r WHERE r.line = ?1 AND (r.event_digest IS NULL OR EXISTS (
+                SELECT 1 FROM thread_turn h CROSS JOIN thread_event v
+                    ON v.thread_id = h.thread_id AND v.event_index = r.event_index
+                  CROSS JOIN tombstone_id g ON g.id = v.turn_id AND g.line > v.line
+                 WHERE h.line = r.line)))";
         // What a prompt declares was recorded before it, so the way ends.
         let summed_up = "SELECT DISTINCT h.line FROM context_ref r
                            CROSS JOIN chat_turn d ON d.turn_id = r.event_id CROSS JOIN thread_turn h ON h.line = d.line

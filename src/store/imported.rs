@@ -218,6 +218,19 @@ impl ReadStore {
         self.sole("count imported conversations", sql, values![HIDDEN_ID])
     }
 
+    /// Of these, how many were noted under another key than the one that is known by a mark; what an earlier
+    /// build noted says nothing of its key.
+    pub fn count_hidden_elsewhere(&self, mark: &[u8]) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM imported_conversation
+                    WHERE state = 'current' AND substr(source_id, 1, length(?1)) = ?1
+                      AND length(source_tag) = 32 + length(?2) AND substr(source_tag, 33) <> ?2";
+        self.sole(
+            "count imported conversations",
+            sql,
+            values![HIDDEN_ID, mark],
+        )
+    }
+
     /// Up to `most` imported conversations that count, behind the one of a line, those first that their
     /// sources say were changed last.
     pub fn imported_behind(

@@ -83,6 +83,19 @@ impl LedgerHead {
         self.checkpoint.is_none() && self.lines > 0
     }
 
+    /// Whether its mark of what log and ledger have is one of its own record: not beyond it, and as long
+    /// as the lines are that it counts. `after` are the lines behind the mark.
+    pub fn fits_mark(&self, after: &[String]) -> bool {
+        let mark = &self.applied;
+        let length = |line: &String| u64::try_from(line.len()).unwrap_or(u64::MAX);
+        let behind = after.iter().fold(0u64, |sum, line| {
+            sum.saturating_add(length(line)).saturating_add(1)
+        });
+        mark.lines <= self.lines
+            && mark.commits <= self.commits
+            && mark.bytes.checked_add(behind) == Some(self.bytes)
+    }
+
     /// Where it says that the log ends.
     pub fn log_end(&self) -> LogEnd {
         LogEnd {

@@ -795,6 +795,33 @@ fn a_dumb_terminal_and_a_narrow_one_do() {
     sends(&mut typist, "", "Three.");
     assert_eq!(sent(&server).pop().unwrap(), "What is 3?");
     assert!(!typist.raw().contains('\u{1b}'), "{:?}", typist.raw());
+    // What is pasted presses Enter as often as it likes, and runs nothing that does more than look.
+    let notes = "SELECT count(*) FROM artifact WHERE kind = 'note'";
+    let notes = || -> i64 {
+        person
+            .database()
+            .query_row(notes, [], |row| row.get(0))
+            .unwrap()
+    };
+    typist.types("gently note add Sailing\r\rgently note add Sailing\rgently note add Sailing\r");
+    for _ in 0..3 {
+        typist.sees(" to run it,");
+        typist.sees(PROMPT);
+    }
+    assert_eq!(notes(), 0);
+    typist.types("gently note add Rowing\r");
+    let shown = typist.sees(" to run it,");
+    let number = shown
+        .rsplit("type ")
+        .next()
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .to_owned();
+    typist.sees(PROMPT);
+    sends(&mut typist, &number, "note-1  declared  Rowing");
+    assert_eq!(notes(), 1);
     typist.types(CTRL_D);
     typist.ends().exits(0);
     person.set("TERM", "xterm");

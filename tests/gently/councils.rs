@@ -749,9 +749,38 @@ fn what_caps_keep_from_a_reviewer_is_no_vote() {
     let said = &turn["council"]["reviews"][0]["answers"][0];
     assert!(said["verdict"].is_null(), "{turn:#}");
     assert!(
-        said["why"].as_str().unwrap().contains("caps kept"),
+        said["why"].as_str().unwrap().contains("(ring_cap_tokens)"),
         "{said:#}"
     );
+    holds(&person);
+}
+
+/// What a gate keeps out is said as the gate has it, and a reviewer without anything to review is not asked.
+#[test]
+fn a_reviewer_who_may_be_shown_nothing_is_not_asked() {
+    let (person, server) = with_three(Behaviour::By(|body| match (is_review(body), model(body)) {
+        (false, "two-1b") => says("Canberra."),
+        (false, _) => {
+            let settings = (0..40).map(|n| format!("SETTING_{n}=value {n}\n"));
+            says(&settings.collect::<String>())
+        }
+        (true, _) => says(&vote("agree", None).to_string()),
+    }));
+    let turn = asked(&person, &["--council", "one,two", QUESTION], 0);
+    let reviews = turn["council"]["reviews"].as_array().unwrap();
+    let by = |name: &str| reviews.iter().find(|one| one["by"] == name).unwrap();
+    let why = by("two")["answers"][0]["why"].as_str().unwrap();
+    assert!(
+        why.contains("not asked") && why.contains("(evidence_blob_disallowed)"),
+        "{turn:#}"
+    );
+    assert!(by("two")["id"].is_null(), "{turn:#}");
+    assert_eq!(by("one")["answers"][0]["verdict"], "agree", "{turn:#}");
+    let sent = server.requests();
+    let reviews = sent.iter().filter(|one| {
+        serde_json::from_slice::<Value>(one.body.as_ref()).is_ok_and(|body| is_review(&body))
+    });
+    assert_eq!(reviews.count(), 1);
     holds(&person);
 }
 

@@ -258,6 +258,11 @@ const CASES: &[Case] = &[
         },
         &[("log", "ok"), ("ledger", "ok"), ("writer", "ok")],
     ),
+    (
+        "a mark of no record",
+        |home| sql(home, "UPDATE head SET applied_lines = 0"),
+        &[("writer", "FAIL")],
+    ),
     ("other signing key", other_key, &[("signing key", "FAIL")]),
     (
         "no signing key",

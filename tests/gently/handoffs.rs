@@ -740,6 +740,37 @@ fn what_is_erased_is_gone_on_from_through_no_other_handoff() {
     assert_eq!(consistent(&person), "yes");
 }
 
+/// A digest of what is erased, put back by hand, makes no handoff valid again: the tombstones count.
+#[test]
+fn a_digest_put_back_revives_no_handoff() {
+    let (person, server) = with_replies(&["Hi.", SUMMARY, "Well."]);
+    let first = asked(&person, "I have the quibblitis.")["id"].clone();
+    made(&person, &[]);
+    let erase = ["erase", first.as_str().unwrap(), "--yes"];
+    person.gently(&erase).exits(0);
+    let digest = format!(
+        "UPDATE context_ref SET event_digest = '{}' WHERE event_digest IS NULL",
+        "ab".repeat(32)
+    );
+    let changed = unguarded(person.at("gently.db"))
+        .execute(&digest, [])
+        .unwrap();
+    assert!(changed > 0);
+    let valid = "SELECT count(*) FROM context_backups WHERE is_valid";
+    let valid: i64 = person
+        .database()
+        .query_row(valid, [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(valid, 0);
+    let list = person.gently(&["handoff", "list", "--json"]).json();
+    assert_eq!(list[0]["state"], "not valid", "{list:#}");
+    let next = person.gently(&["ask", "And now?"]);
+    assert!(!next.err.contains("shown: handoff"), "{next:#?}");
+    let sent = server.requests().last().unwrap().json().to_string();
+    assert!(!sent.contains("RESUME"), "{sent}");
+    assert_eq!(consistent(&person), "no");
+}
+
 /// Counted as shown is what has a text to show.
 #[test]
 fn what_has_no_text_is_not_said_to_be_shown() {

@@ -643,6 +643,68 @@ fn a_lost_key_of_ids_is_told() {
     assert_eq!(import(&person, &lines, &[], 0)["unchanged"], 2);
 }
 
+/// Who wrote what, and whose file it came from, is shown as the artifact says it, whatever a row says.
+#[test]
+fn a_row_that_was_changed_makes_nobody_else_say_it() {
+    let person = somebody();
+    let lines = [
+        line("c", "user", "Where does the zorilla live?"),
+        line("c", "assistant", "Of the savannah it is said."),
+    ];
+    import(&person, &lines, &[], 0);
+    let shown = |words: &[&str]| person.gently(words).exits(0);
+    let looks: [&[&str]; 3] = [
+        &["conversation", "show", "imported-1", "--json"],
+        &["search", "savannah", "--json"],
+        &["import", "show", "import-1", "--json"],
+    ];
+    let before = looks.map(|words| shown(words).json());
+    let database = unguarded(person.at("gently.db"));
+    for change in [
+        "UPDATE imported_message SET role = 'user', model = 'gpt', at = 5",
+        "UPDATE imported_conversation SET format = 'claude', created_at = 5, updated_at = 6",
+    ] {
+        assert!(database.execute(change, []).unwrap() > 0);
+    }
+    drop(database);
+    for (words, before) in looks.iter().zip(before) {
+        assert_eq!(shown(words).json(), before, "{words:?}");
+    }
+    assert_eq!(consistent(&person), "no");
+}
+
+/// Another key in its place is no silent second time either: it is said by import and doctor, before.
+#[test]
+fn another_key_of_ids_is_told() {
+    let person = somebody();
+    let lines = [
+        line("no plain word", "user", "Where does the zorilla live?"),
+        line("plain", "user", "Elsewhere"),
+    ];
+    assert_eq!(import(&person, &lines, &[], 0)["forgotten"], 0);
+    let own = std::fs::read(person.at("keys/import.key")).unwrap();
+    std::fs::write(person.at("keys/import.key"), [7; 32]).unwrap();
+    let looked = person.gently(&["doctor"]);
+    assert!(
+        looked.out.contains("keys/import.key is another one"),
+        "{looked:?}"
+    );
+    let told = import(&person, &lines, &["--dry-run"], 0);
+    assert_eq!(
+        (&told["forgotten"], &told["recorded"], &told["unchanged"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    let path = file(&person, &lines);
+    let told = person.gently(&["import", "jsonl", &path, "--dry-run"]);
+    assert!(told.err.contains("or is another one"), "{told:?}");
+    std::fs::write(person.at("keys/import.key"), own).unwrap();
+    let told = import(&person, &lines, &[], 0);
+    assert_eq!(
+        (&told["forgotten"], &told["unchanged"]),
+        (&json!(0), &json!(2))
+    );
+}
+
 #[test]
 fn a_text_that_is_lost_is_told() {
     let person = somebody();

@@ -17,6 +17,7 @@ use gently::recorder::{MissingParts, RecorderError, look_for_losses};
 use rusqlite::Connection;
 
 use crate::at_hand::EventCache;
+use crate::person::Person;
 use crate::recorder::{Rig, anchor, at, copy_all, denied, fill, overwrite, turn, wait};
 use crate::unguarded::unguarded;
 
@@ -1185,4 +1186,45 @@ fn what_somebody_pushed_is_no_newer_history_and_the_named_way_out_works() {
     home.fine(&["audit", "rebuild"]);
     home.fine(&["ask", "after"]);
     home.fine(&["audit", "verify"]);
+}
+
+/// A mark that does not follow from the lines is found, named, and made again.
+#[test]
+fn a_mark_that_was_changed_is_made_again() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    person.ask("Is the disk full?").exits(0);
+    let log = person.log();
+    for change in [
+        "applied_lines = 0",
+        "applied_bytes = 0",
+        "applied_bytes = applied_bytes + 1",
+        "applied_lines = applied_lines + 1",
+        "applied_commits = applied_commits + 1",
+    ] {
+        let set = format!("UPDATE head SET {change}");
+        let database = unguarded(person.at("gently.db"));
+        database.execute(&set, []).unwrap();
+        drop(database);
+        let verified = person.gently(&["audit", "verify"]).exits(1);
+        let said = format!("{}{}", verified.out, verified.err).replace("\n  ", " ");
+        assert!(
+            said.contains("applied_lines") && said.contains("gently audit rebuild"),
+            "{change}: {said}"
+        );
+        let refused = person.gently(&["ask", "Is it full now?"]);
+        assert_ne!(refused.code, 0, "{change}: {refused:#?}");
+        let why = refused.err.replace("\n  ", " ");
+        assert!(why.contains("head.applied_lines"), "{refused:#?}");
+        assert_eq!(person.log(), log, "{change}");
+        let planned = person
+            .gently(&["audit", "rebuild", "--dry-run", "--json"])
+            .exits(1);
+        assert_eq!(planned.json()["lost"]["mark"], true, "{change}");
+        let rebuilt = person.gently(&["audit", "rebuild", "--json"]).exits(0);
+        assert_eq!(rebuilt.json()["restored"]["mark"], true, "{change}");
+        person.gently(&["audit", "verify"]).exits(0);
+        person.gently(&["audit", "rebuild", "--dry-run"]).exits(0);
+    }
+    person.ask("Is it full now?").exits(0);
 }

@@ -560,7 +560,7 @@ fn the_story_with_sqlite() {
         let again = Store::open(&dir.path().join("gently.db")).unwrap();
         assert_eq!(again.head().unwrap().applied.lines, 3);
         assert_eq!(again.integrity().unwrap(), "ok");
-        assert_eq!(again.version().unwrap(), 13);
+        assert_eq!(again.version().unwrap(), 14);
     }
 }
 

@@ -107,11 +107,9 @@ const FREE: &[(&str, &str, &str)] = &[
     ),
     (
         "head",
-        "applied_lines",
-        "a mark; a lost one only makes the next open apply again",
+        "applied_commits",
+        "a mark; a lower one only makes the next open apply again",
     ),
-    ("head", "applied_bytes", "a mark"),
-    ("head", "applied_commits", "a mark"),
     (
         "head",
         "boot",

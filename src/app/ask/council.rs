@@ -10,22 +10,23 @@ use uuid::Uuid;
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt, monotonic_millis};
 use crate::app::look::conversation::{ConversationScope, join_project};
-use crate::app::look::not_shown::UnshownReference;
+use crate::app::look::not_shown::{UnshownReference, kept_out};
 use crate::app::prove::tree_heads;
 use crate::app::remember::correction::{CorrectionInput, ProposalEnd, propose};
 use crate::app::remember::project;
 use crate::app::set_up::specialist::choice::{ChosenSpecialist, NOTHING_RATED, nobody, of_council};
 use crate::ask::recall::{DeclaredContext, Reference};
-use crate::ask::refer::{ParentTurn, ThreadPosition};
+use crate::ask::refer::{CHANGED, ParentTurn, ReferRules, ThreadPosition, refer};
 use crate::ask::{AskError, TurnControl, TurnEnd};
-use crate::continuity::declared::TurnContext;
+use crate::continuity::declared::{TurnContext, TurnPlace};
 use crate::govern::council::{
     CouncilBid, CouncilChoice, CouncilPlan, DecidedBy, ReviewSaying, VoteCount, answer_name,
     choose, read_review, review_shape,
 };
 use crate::govern::reply::output::Shape;
 use crate::govern::sight_rules::SightWish;
-use crate::record::context::event::EventKind;
+use crate::record::context::event::{EventKind, ThreadEvent};
+use crate::record::context::spec::{ResolvedContext, RuleEffect};
 use crate::record::hash::Hash32;
 use crate::record::ledger::correction::ARBITER;
 use crate::record::ledger::council::{AccuracyLevel, COUNCIL, CouncilPlace};
@@ -156,6 +157,21 @@ pub struct PeerReview {
     pub end: MemberEnd,
     /// What it says of each answer that it was asked about.
     pub answers: Vec<ReviewedAnswer>,
+}
+
+impl PeerReview {
+    /// Of who is not asked, as it would be shown none of the answers, and why.
+    fn unasked(by: usize, of: &[usize], whys: &[String]) -> PeerReview {
+        let answers = of.iter().zip(whys).map(|(of, why)| ReviewedAnswer {
+            of: *of,
+            saying: Err(format!("not asked; {}", no_vote(why))),
+        });
+        PeerReview {
+            by,
+            end: MemberEnd::Unasked("there is no answer that it may be shown".to_owned()),
+            answers: answers.collect(),
+        }
+    }
 }
 
 /// What a review would have put right.
@@ -624,14 +640,21 @@ impl CouncilSetup<'_> {
         if asked.is_empty() || listener.control.cancelled.is_cancelled() {
             return Ok(Vec::new());
         }
-        let requests = asked.iter().map(|(by, of)| {
-            let of: Vec<&AskResult> = of.iter().filter_map(|of| members[*of].answered()).collect();
-            self.review_request(&members[*by].chosen, &of, ground.thread)
-        });
-        let requests: Vec<AskRequest> = requests.collect::<Result<_, _>>()?;
+        let (mut reviews, mut requests, mut asking) = (Vec::new(), Vec::new(), Vec::new());
+        for (by, of) in asked {
+            let shown: Vec<&AskResult> =
+                of.iter().filter_map(|of| members[*of].answered()).collect();
+            let request = self.review_request(&members[by].chosen, &shown, ground.thread)?;
+            match self.all_unshown(&request, &shown)? {
+                Some(whys) => reviews.push(PeerReview::unasked(by, &of, &whys)),
+                None => {
+                    requests.push(request);
+                    asking.push((by, of));
+                }
+            }
+        }
         let ends = self.round(&requests, listener).await?;
-        let mut reviews = Vec::new();
-        for ((by, of), end) in asked.into_iter().zip(ends) {
+        for ((by, of), end) in asking.into_iter().zip(ends) {
             let said = sayings(&self.opened.store, &end, &of, members)?;
             let answers = of.into_iter().zip(said);
             let answers = answers.map(|(of, saying)| ReviewedAnswer { of, saying });
@@ -642,6 +665,41 @@ impl CouncilSetup<'_> {
             });
         }
         Ok(reviews)
+    }
+
+    /// Why a reviewer would be shown none of the answers that it is to be asked about, of each; none where
+    /// it is shown one, as far as that can be told before its model is looked at.
+    fn all_unshown(
+        &self,
+        request: &AskRequest,
+        answers: &[&AskResult],
+    ) -> Result<Option<Vec<String>>, OpenHomeError> {
+        let opened = self.opened;
+        let Some((seat, declared)) = request
+            .seat
+            .as_ref()
+            .and_then(|seat| Some((seat, seat.declared.as_ref()?)))
+        else {
+            return Ok(None);
+        };
+        let Some(thread) = seat.position.thread else {
+            return Ok(None);
+        };
+        let place = TurnPlace {
+            thread,
+            parent: seat.position.parent.of(&opened.store, thread)?,
+            intent: seat.position.intent,
+        };
+        let rules = ReferRules {
+            kernel: &opened.kernel,
+            config: &opened.context,
+            room: None,
+        };
+        let referred = refer(&opened.store, rules, place, declared)?;
+        let whys = answers
+            .iter()
+            .map(|answer| why_unshown(&referred.context, answer));
+        Ok(whys.collect())
     }
 
     /// The question that a review is.
@@ -900,23 +958,43 @@ fn sayings(
     };
     let each = said.into_iter().zip(of).map(|(said, of)| {
         let answer = members[*of].answered();
-        match answer.is_some_and(|answer| is_shown(&asked.turn.referred, answer)) {
-            false => Err("no vote: caps kept the answer from it".to_owned()),
-            true => said.ok_or_else(|| "no vote: it says nothing of it, or two things".to_owned()),
+        match answer.and_then(|answer| why_unshown(&asked.turn.referred, answer)) {
+            Some(why) => Err(no_vote(&why)),
+            None => said.ok_or_else(|| "no vote: it says nothing of it, or two things".to_owned()),
         }
     });
     Ok(each.collect())
 }
 
-/// Whether a reviewer was shown an answer.
-fn is_shown(context: &TurnContext, answer: &AskResult) -> bool {
+/// What is said of an answer that a reviewer is not shown.
+fn no_vote(why: &str) -> String {
+    format!("no vote: the answer was kept from it: {why}")
+}
+
+/// Why a reviewer is not shown an answer, as the rule has it that kept it out; none where it is shown.
+fn why_unshown(context: &TurnContext, answer: &AskResult) -> Option<String> {
     let exchange = answer.exchange().to_string();
-    let Ok(resolved) = context.resolved() else {
-        return false;
+    let resolved = context.resolved().ok();
+    let is_it = |event: &ThreadEvent| {
+        event.kind() == EventKind::Execution && event.place().turn_id == exchange
     };
-    let mut shown = resolved.shown();
-    shown
-        .any(|(_, event)| event.kind() == EventKind::Execution && event.place().turn_id == exchange)
+    let mut shown = resolved.into_iter().flat_map(ResolvedContext::shown);
+    if shown.any(|(_, event)| is_it(event)) {
+        return None;
+    }
+    let mut refs = resolved.into_iter().flat_map(|found| &found.refs);
+    let named = refs.find(|(_, event)| is_it(event));
+    let mut made = context.transformations().iter();
+    let rule = made.find(|made| {
+        made.effect == RuleEffect::LeftOut
+            && named.is_some_and(|(reference, _)| reference.ref_id == made.ref_id)
+    });
+    // What was declared and is not among the references was changed since it was recorded.
+    let code = rule.map_or(CHANGED, |made| made.rule.as_str());
+    Some(match kept_out(code) {
+        Some(words) => format!("{words} ({code})"),
+        None => code.to_owned(),
+    })
 }
 
 /// Which of the members' answers is chosen, and by what.

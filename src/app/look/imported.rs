@@ -13,7 +13,7 @@ use crate::ask::stored_text::StoredTexts;
 use crate::home::Home;
 use crate::record::ledger::conversation::LAST;
 use crate::record::ledger::imported::{
-    ImportFormat, ImportedConversation, ImportedState, messages_of, way_shown,
+    ImportFormat, ImportedConversation, ImportedState, format_of, messages_of, way_shown,
 };
 use crate::record::ledger::item::content;
 use crate::record::ledger::short_name::{record_name, short_name};
@@ -236,6 +236,7 @@ fn listed_as(
     row: ImportedConversation,
     said: &Value,
 ) -> Result<ListedImport, StoreError> {
+    let row = as_recorded(row, said);
     let text = |key: &str| said[key].as_str().map(str::to_owned);
     let messages = messages_of(said);
     let first = messages.iter().find(|message| message["role"] == "user");
@@ -259,6 +260,24 @@ fn listed_as(
         models,
         row,
     })
+}
+
+/// A row with what its document says, which is shown; what was changed in the row itself, `audit verify`
+/// finds.
+fn as_recorded(row: ImportedConversation, said: &Value) -> ImportedConversation {
+    let time = |key: &str| said[key].as_u64().and_then(|at| Seconds::new(at).ok());
+    match format_of(said) {
+        Some(format) => ImportedConversation {
+            format: Some(format),
+            source_id: said["source_id"].as_str().map(str::to_owned),
+            created_at: time("created_at"),
+            updated_at: time("updated_at"),
+            messages: u64::try_from(messages_of(said).len()).unwrap_or(u64::MAX),
+            import: said["import"].as_str().map(str::to_owned),
+            ..row
+        },
+        None => row,
+    }
 }
 
 /// The messages of a document, with those that stand on the way to its current one.

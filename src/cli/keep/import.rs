@@ -235,7 +235,7 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
     if outcome.forgotten > 0 {
         let those = counted(outcome.forgotten, "imported conversation");
         say(&format!(
-            "keys/import.key was lost: {those} whose ids stand on record as hashes can't be known again, so the same \
+            "keys/import.key was lost, or is another one: {those} whose ids stand on record as hashes can't be known again, so the same \
              conversation is recorded a second time; gently erase imported-N takes the older one away"
         ));
     }

@@ -197,6 +197,11 @@ fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
             "{restored}: lines {from} to {to} of audit.log{torn}"
         ));
     }
+    if lost.mark {
+        lines.push(format!(
+            "{restored}: what gently.db notes of how much is in audit.log and ledger.git"
+        ));
+    }
     lines.extend(derived_words(&lost.derived, restored));
     for fault in &lost.schema {
         lines.push(match fault.is_mendable() {

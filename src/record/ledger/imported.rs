@@ -236,6 +236,40 @@ pub fn digest_of(content: &Value) -> Option<Hash32> {
     canon::digest(&Value::Object(said)).ok()
 }
 
+/// What stands in a document beside the text of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageOnRecord<'a> {
+    /// Who wrote it.
+    pub role: ImportedRole,
+    /// The model, as the source names it.
+    pub model: Option<&'a str>,
+    /// When, as the source says.
+    pub at: Option<Seconds>,
+}
+
+impl<'a> MessageOnRecord<'a> {
+    /// Of the message at a place, from 0: what is shown of it, whatever a row says. None where the document
+    /// has no such message.
+    pub fn of(content: &'a Value, place: u64) -> Option<MessageOnRecord<'a>> {
+        let place = usize::try_from(place).ok()?;
+        let message = messages_of(content).get(place)?;
+        let role = message["role"].as_str()?;
+        let mut roles = ImportedRole::ALL.into_iter();
+        Some(MessageOnRecord {
+            role: roles.find(|known| known.name() == role)?,
+            model: message["model"].as_str(),
+            at: time(message.get("at")),
+        })
+    }
+}
+
+/// Whose file a conversation came from, as its document says.
+pub fn format_of(content: &Value) -> Option<ImportFormat> {
+    let format = content["format"].as_str()?;
+    let mut formats = ImportFormat::ALL.into_iter();
+    formats.find(|known| known.name() == format)
+}
+
 /// What an artifact gives; nothing of another kind. Without a document that says something, it is one
 /// whose text is gone.
 pub fn imported_of(
@@ -339,32 +373,22 @@ fn time(value: Option<&Value>) -> Option<Seconds> {
 
 fn said(line: u64, id: &str, content: &Value) -> Option<ImportedGiven> {
     let text = |key: &str| content.get(key).and_then(Value::as_str);
-    let format = text("format")?;
     let mut messages = Vec::new();
-    for (i, message) in (0..).zip(content.get("messages")?.as_array()?) {
-        let role = message.get("role").and_then(Value::as_str)?;
+    for (i, _) in (0..).zip(content.get("messages")?.as_array()?) {
+        let message = MessageOnRecord::of(content, i)?;
         messages.push(ImportedMessage {
             n: message_number(line, i),
             line,
             i,
-            role: ImportedRole::ALL
-                .into_iter()
-                .find(|known| known.name() == role)?,
-            model: message
-                .get("model")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-            at: time(message.get("at")),
+            role: message.role,
+            model: message.model.map(str::to_owned),
+            at: message.at,
         });
     }
     let conversation = ImportedConversation {
         line,
         id: id.to_owned(),
-        format: Some(
-            ImportFormat::ALL
-                .into_iter()
-                .find(|known| known.name() == format)?,
-        ),
+        format: Some(format_of(content)?),
         source_id: Some(text("source_id")?.to_owned()),
         digest: Some(digest_of(content)?),
         created_at: time(content.get("created_at")),

@@ -1,13 +1,15 @@
 //! Imported conversations on record: a batch at a time, each batch whole or not at all.
 
+use crate::keys::IMPORT_KEY_MARK;
 use crate::record::ledger::imported::{IMPORT, ImportFormat};
 use crate::record::time::Seconds;
 
 use super::artifacts::{NewArtifact, RecordedArtifact, put};
 use crate::recorder::{Recorder, RecorderError};
 
-/// What a source was like: a hint for the next import, and no evidence.
-pub type SourceTag = [u8; 32];
+/// What a source was like, under a key, and by which that key is known: a hint for the next import, and
+/// no evidence.
+pub type SourceTag = [u8; 32 + IMPORT_KEY_MARK];
 
 /// A conversation that is to be put on record.
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@
 //! | a repository without a file `HEAD`, or with `shallow` or `info/grafts` | one is put there, these are set aside, before anything is compared; notes stay |
 //! | objects missing or torn; packs torn | packs are set aside, the objects written again |
 //! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
+//! | the mark of what log and ledger have (`head.applied_*`) is none of the database's own lines | made again |
 //! | derived rows, or a search index, that are not what turns, artifacts and texts give | made again |
 //! | a view, an index, a trigger, a search index or a table without evidence that is not as this build makes it | made again, a view, an index or a trigger too many is taken away |
 //! | a table of evidence that is missing | refused: nothing else holds what was in it |
@@ -32,7 +33,9 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::{DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError, UnsignedLines};
+use crate::store::{
+    AppliedMark, DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError, UnsignedLines,
+};
 
 use super::restored;
 use super::unsigned;
@@ -85,6 +88,8 @@ pub struct MissingParts {
     /// Tables, views, indexes and triggers of the database that are not as this build makes them;
     /// tables stay as they are.
     pub schema: Vec<SchemaDifference>,
+    /// What the database notes that log and ledger have does not follow from its lines.
+    pub mark: bool,
     /// Lines that nothing has signed, in a database whose tree head was taken away: whoever signs the
     /// tree anew signs them.
     pub unsigned: Option<UnsignedLines>,
@@ -202,6 +207,17 @@ impl<'a> LockedHome<'a> {
         }
     }
 
+    /// Whether the mark of what log and ledger have is none of the record; from here on it is taken for
+    /// one that knows nothing then.
+    fn forget_stray_mark(&mut self) -> Result<bool, RecorderError> {
+        let after = self.store.lines(self.head.applied.lines, self.head.lines)?;
+        let is_stray = !self.head.fits_mark(&after);
+        if is_stray {
+            self.head.applied = AppliedMark::default();
+        }
+        Ok(is_stray)
+    }
+
     fn look(&self) -> Result<(log::LogContent, ledger::LedgerContent), RecorderError> {
         let here = ledger::open(&self.paths.ledger())?;
         let log = log::look(&self.store, &self.head, &self.paths.log(), here.ledger())?;
@@ -217,9 +233,11 @@ impl<'a> LockedHome<'a> {
 /// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
 /// contradict.
 pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
-    let home = LockedHome::open(paths)?;
+    let mut home = LockedHome::open(paths)?;
+    let mark = home.forget_stray_mark()?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
+        mark,
         checkpoint: home.lost_checkpoint()?,
         derived: derived_unless(!home.schema.is_empty(), home.store.all_derived_faults())?,
         schema: home.schema.clone(),
@@ -278,9 +296,11 @@ fn derived_unless(
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
     let mut home = LockedHome::open(paths)?;
+    let mark = home.forget_stray_mark()?;
     let hindrances = ledger::take_out_of_the_way(&paths.ledger())?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
+        mark,
         checkpoint: home.lost_checkpoint()?,
         unsigned: home.unsigned(&ledger)?,
         adoption_signs: home.adoption_signs(),

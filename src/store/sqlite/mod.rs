@@ -102,6 +102,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
         "V13__erased_parts",
         include_str!("../../../migrations/sqlite/0013_erased_parts.sql"),
     ),
+    (
+        "V14__tombstones_of_handoffs",
+        include_str!("../../../migrations/sqlite/0014_tombstones_of_handoffs.sql"),
+    ),
 ];
 
 /// A connection to the file, and the key that opens it where it is encrypted.

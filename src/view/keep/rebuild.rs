@@ -43,6 +43,8 @@ pub struct MissingPartsView {
     pub schema: Vec<String>,
     /// The same of tables: they stay as they are.
     pub tables: Vec<String>,
+    /// Whether the database noted of log and ledger what does not follow from its lines.
+    pub mark: bool,
     /// Lines that nobody had signed, in a database whose tree head was taken away.
     pub unsigned: Option<UnsignedView>,
     /// Whether the tree head is signed by `gently audit adopt` alone: the home was restored from a backup
@@ -131,6 +133,7 @@ impl MissingPartsView {
             derived: DerivedFaultsView::of(&lost.derived),
             schema: sentences(lost, true),
             tables: sentences(lost, false),
+            mark: lost.mark,
             unsigned: lost.unsigned.as_ref().map(UnsignedView::of),
             adoption_signs: lost.adoption_signs,
         }

@@ -368,9 +368,11 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
     match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {
         Ok(_) => DoctorCheck::ok("writer", "ready to record"),
         // What a rebuild can't restore it names, with what to do.
-        Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {
-            DoctorCheck::fail("writer", format!("would refuse: {error}"), REBUILD)
-        }
+        Err(
+            error @ (RecorderError::Disagree { .. }
+            | RecorderError::Unapplied { .. }
+            | RecorderError::StrayMark { .. }),
+        ) => DoctorCheck::fail("writer", format!("would refuse: {error}"), REBUILD),
         Err(error) => DoctorCheck::fail("writer", format!("would refuse: {error}"), VERIFY),
     }
 }

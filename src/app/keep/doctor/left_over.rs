@@ -12,6 +12,8 @@ use crate::recorder::{self, ADOPT, LOST_WITH_DATABASE, Paths, RecorderError};
 use crate::store::{ReadStore, Store, StoreError};
 
 use super::DoctorCheck;
+use crate::app::home::open::OpenHomeError;
+use crate::app::keep::import::forgotten;
 use crate::app::words::counted;
 
 /// What the check of the key of imports is called.
@@ -33,27 +35,36 @@ pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     let waited = unanswered(store, paths).unwrap_or_else(failed("questions"));
     let erased = came_back(store).map_err(RecorderError::from);
     let erased = erased.unwrap_or_else(failed("erasings"));
-    let hidden = key_of_imports(store, &paths.root).map_err(RecorderError::from);
-    let hidden = hidden.unwrap_or_else(failed(IMPORT_KEY_CHECK));
+    let hidden = key_of_imports(store, &paths.root).unwrap_or_else(|error| {
+        let found = error.to_string();
+        Some(DoctorCheck::fail(IMPORT_KEY_CHECK, found, KEY_BACK))
+    });
     let lost = lost_imports(store).map_err(RecorderError::from);
     let lost = lost.unwrap_or_else(failed("imported texts"));
     let all = waited.into_iter().chain(erased).chain(hidden);
     all.chain(lost).collect()
 }
 
+/// What brings the key of imports back.
+const KEY_BACK: &str = "put keys/import.key back from a backup before you import again";
+
 /// The key under which ids of imported conversations stand on record as hashes, where it is gone.
-fn key_of_imports(store: &ReadStore, root: &Path) -> Result<Option<DoctorCheck>, StoreError> {
-    let hidden = store.count_hidden_imports()?;
-    if hidden == 0 || ImportKey::is_whole(&root.join("keys")) {
+fn key_of_imports(store: &ReadStore, root: &Path) -> Result<Option<DoctorCheck>, OpenHomeError> {
+    let keys = root.join("keys");
+    let hidden = forgotten(&keys, store)?;
+    if hidden == 0 {
         return Ok(None);
     }
+    let state = match ImportKey::is_whole(&keys) {
+        true => "is another one than it was",
+        false => "is missing, or is no key",
+    };
     let found = format!(
-        "keys/import.key is missing, or is no key: {} whose ids stand on record as hashes can't be known again, and the next \
+        "keys/import.key {state}: {} whose ids stand on record as hashes can't be known again, and the next \
          import records the same a second time",
         counted(hidden, "imported conversation")
     );
-    let mend = "put keys/import.key back from a backup before you import again";
-    Ok(Some(DoctorCheck::warn(IMPORT_KEY_CHECK, found, mend)))
+    Ok(Some(DoctorCheck::warn(IMPORT_KEY_CHECK, found, KEY_BACK)))
 }
 
 /// Imported conversations whose text is gone, and no erasing is on record: nothing else holds it.

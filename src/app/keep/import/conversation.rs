@@ -37,8 +37,9 @@ pub fn time_of(at: Option<i64>) -> Option<Seconds> {
     Seconds::new(u64::try_from(at?).ok()?).ok()
 }
 
-/// A text whose parts meet so that most is taken out of it: where a secret is split over some of them, the
-/// breaks between them go. Where there are very many parts no break stays.
+/// A text whose parts meet so that most is taken out of it: where a secret is split over some of them, what
+/// stands between them goes, and marks of what is no text come behind. Where there are very many parts
+/// nothing between them stays.
 fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
     /// So much before a seam is looked at.
     const BEFORE_SEAM: usize = 4 << 10;
@@ -49,26 +50,66 @@ fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
     };
     let part = |range: Range<usize>| text.get(range).unwrap_or_default();
     let mut whole = part(0..first.start).to_owned();
+    let mut marks: Vec<&str> = Vec::new();
     for (n, seam) in seams.iter().enumerate() {
-        let break_here = part(seam.clone());
-        let is_kept = seams.len() <= MOST_SEAMS && {
-            let from = boundary_before(&whole, whole.len().saturating_sub(BEFORE_SEAM));
-            let left = whole.get(from..).unwrap_or_default();
-            let behind = ways_behind(text, &seams[n..]);
-            let most = |between: &str| {
-                let all = behind.iter();
-                let all = all.map(|right| taken(&format!("{left}{between}{right}")));
-                all.max().unwrap_or_default()
-            };
-            most(break_here) >= most("")
+        let here = part(seam.clone());
+        let ways = ways_between(here);
+        let way = match seams.len() <= MOST_SEAMS {
+            false => "",
+            true => {
+                let from = boundary_before(&whole, whole.len().saturating_sub(BEFORE_SEAM));
+                let left = whole.get(from..).unwrap_or_default();
+                let behind = ways_behind(text, &seams[n..]);
+                let most = |between: &str| {
+                    let all = behind.iter();
+                    let all = all.map(|right| taken(&format!("{left}{between}{right}")));
+                    all.max().unwrap_or_default()
+                };
+                let (mut best, mut most_taken) = (here, most(here));
+                for way in &ways {
+                    let taken = most(way);
+                    if taken > most_taken {
+                        (best, most_taken) = (way, taken);
+                    }
+                }
+                best
+            }
         };
-        if is_kept {
-            whole.push_str(break_here);
+        match way == here {
+            true => {
+                put_marks(&mut whole, &mut marks);
+                whole.push_str(here);
+            }
+            false => {
+                whole.push_str(way);
+                marks.extend(here.lines().map(str::trim).filter(|mark| !mark.is_empty()));
+            }
         }
         let end = seams.get(n + 1).map_or(text.len(), |next| next.start);
         whole.push_str(part(seam.end..end));
     }
+    put_marks(&mut whole, &mut marks);
     Cow::Owned(whole)
+}
+
+/// Puts marks, each on a line of its own, behind a text from between whose parts they were taken.
+fn put_marks(text: &mut String, marks: &mut Vec<&str>) {
+    for mark in marks.drain(..) {
+        text.push('\n');
+        text.push_str(mark);
+    }
+}
+
+/// What may be taken to stand between two parts, beside what does: nothing; the blanks at their ends, and no
+/// break; a blank in the place of marks.
+fn ways_between(here: &str) -> Vec<String> {
+    let is_marked = !here.trim().is_empty();
+    let blanks: String = match is_marked {
+        true => " ".to_owned(),
+        false => here.chars().filter(|c| !matches!(c, '\n' | '\r')).collect(),
+    };
+    let blanks = Some(blanks).filter(|blanks| !blanks.is_empty());
+    [String::new()].into_iter().chain(blanks).collect()
 }
 
 /// The last place up to `at` where a character begins.
@@ -169,7 +210,12 @@ pub fn tag_of(
             let texts = [message.id.as_bytes(), message.text.as_bytes()];
             texts.into_iter().chain(parts.iter().map(Vec::as_slice))
         });
-    key.tag(parts.iter().map(Vec::as_slice).chain(messages))
+    let of_source = key.tag(parts.iter().map(Vec::as_slice).chain(messages));
+    let mut tag: SourceTag = [0; size_of::<SourceTag>()];
+    let (source, mark) = tag.split_at_mut(of_source.len());
+    source.copy_from_slice(&of_source);
+    mark.copy_from_slice(&key.mark());
+    tag
 }
 
 /// Takes the secrets out of a conversation; why it can't be recorded, in a word and a sentence.
@@ -275,17 +321,37 @@ impl ConversationCleaner<'_> {
 mod tests {
     use super::*;
 
+    /// A part of a message.
+    enum Part<'a> {
+        Written(&'a str),
+        Mark(&'a str),
+    }
+
     /// Parts with a break between each two, as they are put together.
-    fn of(parts: &[&str]) -> String {
+    fn meeting(parts: &[Part<'_>]) -> String {
         let (mut text, mut seams) = (String::new(), Vec::new());
+        let mut written_to = None;
         for part in parts {
             if !text.is_empty() {
-                seams.push(text.len()..text.len() + 1);
                 text.push('\n');
+            }
+            let (Part::Written(part) | Part::Mark(part), is_written) = (
+                part,
+                matches!(part, Part::Written(part) if !part.trim().is_empty()),
+            );
+            if is_written {
+                let begin = text.len() + part.len() - part.trim_start().len();
+                let before = written_to.replace(begin + part.trim().len());
+                seams.extend(before.map(|before: usize| before..begin));
             }
             text.push_str(part);
         }
         joined(&text, &seams).into_owned()
+    }
+
+    fn of(parts: &[&str]) -> String {
+        let parts: Vec<Part<'_>> = parts.iter().map(|part| Part::Written(part)).collect();
+        meeting(&parts)
     }
 
     #[test]
@@ -305,6 +371,21 @@ mod tests {
             of(&["password:", "hunter2hunter2x"]),
             "password:hunter2hunter2x"
         );
+        let blank = ["AKIAIO \n", "\n ", " SFODNN7ZQRSTUV"];
+        assert_eq!(meeting(&blank.map(Part::Written)), key.concat());
+        let split = [
+            Part::Written("see AKIAIO"),
+            Part::Mark("[image]"),
+            Part::Written("SFODNN7ZQRSTUV"),
+            Part::Written("end"),
+        ];
+        assert_eq!(meeting(&split), "see AKIAIOSFODNN7ZQRSTUV\n[image]\nend");
+        let whole = [
+            Part::Written("see"),
+            Part::Mark("[image]"),
+            Part::Written("end"),
+        ];
+        assert_eq!(meeting(&whole), "see\n[image]\nend");
         let long = "ü".repeat(9_000);
         assert_eq!(of(&[&long, &long, "end"]), format!("{long}\n{long}\nend"));
     }

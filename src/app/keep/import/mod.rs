@@ -221,12 +221,13 @@ fn refuse_without_texts(keeps_text: bool) -> Result<(), OpenHomeError> {
     }
 }
 
-/// How many conversations on record can't be known again, as the key of their ids is not there any more.
-fn forgotten(keys: &Path, store: &ReadStore) -> Result<u64, OpenHomeError> {
-    match ImportKey::is_whole(keys) {
-        true => Ok(0),
-        false => Ok(store.count_hidden_imports()?),
-    }
+/// How many conversations on record can't be known again, as the key of their ids is not there any more, or
+/// another one is in its place.
+pub fn forgotten(keys: &Path, store: &ReadStore) -> Result<u64, OpenHomeError> {
+    Ok(match ImportKey::is_whole(keys) {
+        true => store.count_hidden_elsewhere(&ImportKey::peek(keys)?.mark())?,
+        false => store.count_hidden_imports()?,
+    })
 }
 
 /// The id of the next import: behind those on record, and behind those that were ended before they could

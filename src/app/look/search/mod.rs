@@ -24,8 +24,10 @@ use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::home::Home;
 use crate::record::hash::Hash32;
-use crate::record::ledger::imported::{ImportFormat, ImportedRole, message_number};
-use crate::record::ledger::item::ItemKind;
+use crate::record::ledger::imported::{
+    ImportFormat, ImportedRole, MessageOnRecord, format_of, message_number,
+};
+use crate::record::ledger::item::{ItemKind, content};
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
@@ -638,16 +640,23 @@ impl<'a> Search<'a> {
     ) -> Result<Option<SearchHit>, StoreError> {
         match found {
             TextMatch::Imported(message) => {
-                let by_user = message.role == ImportedRole::User;
+                let artifact = self.store.artifact_of_line(message.line)?;
+                let document = artifact.and_then(|artifact| artifact.document);
+                let said = content(document.as_deref()).unwrap_or_default();
+                // What is indexed by a row is shown as the record has it.
+                let Some(written) = MessageOnRecord::of(&said, message.i) else {
+                    return Ok(None);
+                };
+                let by_user = written.role == ImportedRole::User;
                 Ok(Some(SearchHit {
                     at: self.time_of(line)?,
                     line,
                     source: HitSource::Imported {
                         id: message.id.clone(),
                         number: message.n - message_number(message.line, 0) + 1,
-                        format: message.format,
+                        format: format_of(&said).unwrap_or(message.format),
                         by_user,
-                        model: message.model.clone(),
+                        model: written.model.map(str::to_owned),
                     },
                     title: message.title.clone(),
                     snippet: Some(Snippet::of(found.text(), spans)),

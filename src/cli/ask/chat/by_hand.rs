@@ -4,6 +4,7 @@
 use crate::app::ask::chat::{history, last_erasure};
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
+use crate::keys::os_random;
 
 use super::commands::{AfterCommand, perform, say_place};
 use super::completion::ChatWords;
@@ -26,8 +27,7 @@ pub async fn run(chat: &mut Chat) -> u8 {
     greet(chat).await;
     offer_history(chat, &mut lines);
     let mut kept = String::new();
-    // Whether what stands in the line is a command of the shell that runs once it is sent again.
-    let mut is_to_run = false;
+    let mut asked = AskedLine::Nothing;
     let mut erased = erased_last(chat);
     loop {
         // Somebody else may have erased what would be offered again.
@@ -40,12 +40,14 @@ pub async fn run(chat: &mut Chat) -> u8 {
             LineEvent::Line(line) => line,
             LineEvent::Cleared => {
                 kept.clear();
+                asked = AskedLine::Nothing;
                 continue;
             }
             LineEvent::Ended => return FINE,
         };
         let stood_there = std::mem::take(&mut kept);
-        let was_to_run = std::mem::take(&mut is_to_run);
+        let was_asked = std::mem::replace(&mut asked, AskedLine::Nothing);
+        let (line, is_to_run) = was_asked.said(line, &stood_there);
         let text = match ChatLine::of(&line) {
             ChatLine::Blank => continue,
             ChatLine::Question(text) => text,
@@ -55,17 +57,11 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 kept = text;
                 continue;
             }
-            ChatLine::OfShell { text, .. } if text == stood_there && !was_to_run => text,
+            ChatLine::OfShell { text, .. } if text == stood_there && !is_to_run => text,
             ChatLine::OfShell { text, here } => {
-                let is_sent_again = text == stood_there;
-                match shell_line::run(chat, &text, &here, is_sent_again).await {
+                match shell_line::run(chat, &text, &here, is_to_run).await {
                     ShellLineEnd::Ran => offer_history(chat, &mut lines),
-                    ShellLineEnd::Asks => {
-                        say(
-                            "that command does more than look: Enter again runs it, Ctrl-C clears it",
-                        );
-                        (kept, is_to_run) = (text, true);
-                    }
+                    ShellLineEnd::Asks => (kept, asked) = AskedLine::of(text, &lines),
                     ShellLineEnd::Refused(why) => {
                         let parts = if why.contains('\n') { "\n" } else { "; " };
                         say(&format!(
@@ -95,6 +91,59 @@ pub async fn run(chat: &mut Chat) -> u8 {
             NextStep::Line => {}
             NextStep::Again => kept = typed_again(&text),
             NextStep::End(code) => return code,
+        }
+    }
+}
+
+/// A command of the shell that does more than look: whether to run it was asked.
+enum AskedLine {
+    /// Nothing was.
+    Nothing,
+    /// It stands in the line, and runs once it is sent again.
+    Again,
+    /// It runs once this number is typed, which no text that was pasted can have in it.
+    Number {
+        /// The line.
+        text: String,
+        /// The number.
+        number: String,
+    },
+}
+
+impl AskedLine {
+    /// Asks, and says what stands in the line then. Where a text that is pasted may press Enter, a number
+    /// is to be typed.
+    fn of(text: String, lines: &LineInput) -> (String, AskedLine) {
+        const ASKS: &str = "that command does more than look, or hands something out";
+        if lines.sets_off_pastes() {
+            say(&format!("{ASKS}: Enter again runs it, Ctrl-C clears it"));
+            return (text, AskedLine::Again);
+        }
+        let mut bytes = [0; 4];
+        if let Err(error) = os_random(&mut bytes) {
+            say(&format!("{ASKS}, and is not run: {error}"));
+            return (String::new(), AskedLine::Nothing);
+        }
+        let number = format!("{:04}", u32::from_be_bytes(bytes) % 10_000);
+        say(&format!(
+            "{ASKS}: type {number} to run it, anything else leaves it"
+        ));
+        (String::new(), AskedLine::Number { text, number })
+    }
+
+    /// What a line means, and whether it is the command, which is to run.
+    fn said(self, line: String, stood_there: &str) -> (String, bool) {
+        match self {
+            AskedLine::Nothing => (line, false),
+            AskedLine::Again => {
+                let is_it = line.trim_end() == stood_there;
+                (line, is_it)
+            }
+            AskedLine::Number { text, number } if line.trim() == number => (text, true),
+            AskedLine::Number { .. } => {
+                say("it was not run");
+                (line, false)
+            }
         }
     }
 }

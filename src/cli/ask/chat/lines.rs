@@ -100,6 +100,33 @@ impl LineInput {
         matches!(self, LineInput::Edited(_))
     }
 
+    /// Whether a text that is pasted can't press Enter: the editor asks the terminal to set it off, which
+    /// these are known to do.
+    pub fn sets_off_pastes(&self) -> bool {
+        /// How the names of terminals begin that do.
+        const SETTING_OFF: [&str; 14] = [
+            "alacritty",
+            "contour",
+            "foot",
+            "gnome",
+            "iterm",
+            "kitty",
+            "konsole",
+            "mintty",
+            "rxvt",
+            "screen",
+            "tmux",
+            "wezterm",
+            "xterm",
+            "ghostty",
+        ];
+        let term = std::env::var("TERM")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let is_known = SETTING_OFF.iter().any(|name| term.starts_with(name));
+        matches!(self, LineInput::Edited(_)) && is_known
+    }
+
     /// What Tab completes.
     pub fn words(&mut self) -> Option<&mut ChatWords> {
         match self {

@@ -23,14 +23,14 @@ use super::typed::is_program;
 pub enum ShellLineEnd {
     /// It ran, or help was printed.
     Ran,
-    /// It does more than look: it runs once somebody sends it again.
+    /// It does more than look: it runs once somebody says so.
     Asks,
     /// It is none that runs within a chat, and why.
     Refused(String),
 }
 
 /// Runs a line that is a command as a shell takes it, so that what was printed can be copied. `here`:
-/// what does the same in a chat; `is_sent_again`: it was shown once more, and sent.
+/// what does the same in a chat; `is_sent_again`: somebody was asked, and said so.
 ///
 /// A line may have been pasted, so one that does more than look asks first. What is pasted is no command
 /// where it has several lines, and nothing runs from a line that guards a home, hands something on, or
@@ -50,7 +50,7 @@ pub async fn run(chat: &Chat, line: &str, here: &str, is_sent_again: bool) -> Sh
     if is_for_shells(&cli.command) {
         return ShellLineEnd::Refused(of_shell(here));
     }
-    if !is_sent_again && !only_looks(&cli.command) {
+    if !is_sent_again && (hands_out(&words) || !only_looks(&cli.command)) {
         return ShellLineEnd::Asks;
     }
     crate::cli::perform(cli.command, chat.json || cli.json).await;
@@ -102,6 +102,14 @@ fn is_for_shells(command: &Command) -> bool {
         Command::Consent(command) => matches!(command, ConsentCommand::Give { .. }),
         _ => false,
     }
+}
+
+/// Whether a line shows what a kernel withholds, or a trace with its texts.
+fn hands_out(words: &[String]) -> bool {
+    const FULL_TRACE: &str = "full_traces";
+    let is_withheld = |word: &String| word == "--withheld";
+    let is_full = |word: &String| word == FULL_TRACE || word == &format!("--level={FULL_TRACE}");
+    words.iter().any(|word| is_withheld(word) || is_full(word))
 }
 
 /// Whether a command only looks: it records nothing, writes no file that somebody names, and asks no
@@ -173,6 +181,21 @@ mod tests {
     fn parsed(line: &str) -> Command {
         let words = words_of(line, "").unwrap();
         Cli::try_parse_from(words).unwrap().command
+    }
+
+    #[test]
+    fn what_hands_out_is_told_from_what_is_shown_to_anybody() {
+        let hands_out = |line: &str| hands_out(&words_of(line, "").unwrap());
+        for line in [
+            "gently show last --withheld",
+            "gently trace show --level full_traces",
+            "gently trace show --level=full_traces last",
+        ] {
+            assert!(hands_out(line), "{line}");
+        }
+        for line in ["gently show last", "gently trace show --level generic"] {
+            assert!(!hands_out(line), "{line}");
+        }
     }
 
     #[test]
