@@ -157,7 +157,7 @@ fn passages(
     kept: &mut Vec<(String, String)>,
 ) -> Result<Vec<Candidate>, StoreError> {
     let mut found: Vec<Candidate> = Vec::new();
-    for (message, at, relevance) in store.imported_like(words, most)? {
+    for (message, relevance) in store.imported_like(words, most)? {
         if found.iter().any(|known| known.id == message.id) {
             continue;
         }
@@ -168,7 +168,7 @@ fn passages(
             kept.push((message.id, CHANGED.to_owned()));
             continue;
         }
-        let at = at.or(store.time_of_line(message.line)?);
+        let at = message.at.or(store.time_of_line(message.line)?);
         let text = passage(&message, artifact.document.as_deref());
         found.push(Candidate {
             id: message.id,

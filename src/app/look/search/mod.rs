@@ -164,6 +164,8 @@ pub enum HitSource {
         by_user: bool,
         /// The model, as its source names it.
         model: Option<String>,
+        /// When it was said, as its source says.
+        said_at: Option<Seconds>,
     },
     /// What somebody put on record.
     Item {
@@ -648,6 +650,7 @@ impl<'a> Search<'a> {
                         format: message.format,
                         by_user,
                         model: message.model.clone(),
+                        said_at: message.at,
                     },
                     title: message.title.clone(),
                     snippet: Some(Snippet::of(found.text(), spans)),
