@@ -707,6 +707,19 @@ fn all_failing_gives_the_worst_code_and_no_council() {
     holds(&person);
 }
 
+#[test]
+fn a_reason_of_several_reviews_is_said_once() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => Behaviour::error(500, "out of order"),
+    }));
+    let ask = ["ask", "--accuracy", "high", QUESTION];
+    let screen = person.gently(&ask).exits(0);
+    let said = unbroken(&screen.err);
+    assert_eq!(said.matches("out of order").count(), 1, "{screen:#?}");
+    assert!(said.contains("one on two, three; "), "{screen:#?}");
+}
+
 /// A kernel that is changed so.
 fn under_kernel(person: &Person, change: impl Fn(String) -> String) {
     let kernel = person.gently(&["kernel", "show"]).exits(0).out;
@@ -883,14 +896,6 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
         typist.types(&format!("{typed}\r"));
         typist.sees(said);
     }
-    // What was refused is brought back to be mended.
-    typist.sees("> ");
-    typist.types("\u{1b}[A");
-    typist.sees("/council one");
-    typist.types(",two\r");
-    typist.sees("one, two answer together from here on");
-    typist.types("/council none\r");
-    typist.sees("one model answers from here on");
     typist.types("And then?\r");
     typist.sees("Canberra.");
     typist.types("/quit\r");

@@ -251,10 +251,10 @@ fn proposal_lines(result: &CouncilResult) -> Vec<String> {
 fn review_lines(result: &CouncilResult) -> Vec<String> {
     let name = |at: usize| quiet(&result.members[at].chosen.name);
     let mut lines = Vec::new();
+    // Of each reason why there is no vote, who on whose answers.
+    let mut unread: Vec<(&str, Vec<(String, Vec<String>)>)> = Vec::new();
     for review in &result.reviews {
         let by = name(review.by);
-        // Of each reason why there is no vote, whose answers it is about.
-        let mut unread: Vec<(&str, Vec<String>)> = Vec::new();
         for said in &review.answers {
             let of = name(said.of);
             match &said.saying {
@@ -262,16 +262,27 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
                     lines.push(format!("{by} disagrees with {of}: {}", quiet(&saying.why)));
                 }
                 Ok(_) => {}
-                Err(why) => match unread.iter_mut().find(|(known, _)| known == &why.as_str()) {
-                    Some((_, about)) => about.push(of),
-                    None => unread.push((why, vec![of])),
-                },
+                Err(why) => {
+                    let at = unread.iter().position(|(known, _)| known == why);
+                    let at = at.unwrap_or_else(|| {
+                        unread.push((why, Vec::new()));
+                        unread.len() - 1
+                    });
+                    match unread[at].1.last_mut().filter(|(last, _)| *last == by) {
+                        Some((_, about)) => about.push(of),
+                        None => unread[at].1.push((by.clone(), vec![of])),
+                    }
+                }
             }
         }
-        let unread = unread.into_iter();
-        lines.extend(
-            unread.map(|(why, about)| format!("{by} on {}: {}", about.join(", "), quiet(why))),
-        );
     }
+    let unread = unread.into_iter().map(|(why, who)| {
+        let who = who.iter();
+        let who: Vec<String> = who
+            .map(|(by, about)| format!("{by} on {}", about.join(", ")))
+            .collect();
+        format!("{}: {}", who.join("; "), quiet(why))
+    });
+    lines.extend(unread);
     lines
 }

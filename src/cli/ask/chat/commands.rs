@@ -377,7 +377,7 @@ fn say_levels(chat: &Chat) -> u8 {
         let help = help.unwrap_or_default();
         say(&format!("  /accuracy {:8}  {help}", value.get_name()));
     }
-    told("  /accuracy none      as before: nobody reviews")
+    told("  /accuracy none      One model answers, as without a level")
 }
 
 /// Says who answers from here on, where that is no one model.
