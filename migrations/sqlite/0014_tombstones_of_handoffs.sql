@@ -19,3 +19,18 @@ SELECT k.thread_id, k.line, k.upto, k.thread_number, t.content
                   ON v.thread_id = h.thread_id AND v.event_index = r.event_index
                 CROSS JOIN tombstone_id g ON g.id = v.turn_id AND g.line > v.line
                WHERE h.line = r.line));
+
+-- The newest handoff of a conversation is looked for once, and not for each of its messages.
+DROP VIEW token_counters;
+CREATE VIEW token_counters (counter_id, specialist, conversation_id, token_estimate, message_count, thread_number,
+                            updated_at) AS
+SELECT thread_id || '/' || who, who, thread_id, ifnull(sum(characters), 0) / 4, count(since), ifnull(max(thread_number), 0),
+       max(max(created_at), ifnull(max(made_at), 0))
+  FROM (SELECT m.thread_id, coalesce(m.specialist, m.model) AS who, m.created_at,
+               CASE WHEN m.line > ifnull(b.upto, -1) THEN m.characters END AS characters,
+               CASE WHEN m.line > ifnull(b.upto, -1) THEN 1 END AS since, b.thread_number,
+               (SELECT CAST(strftime('%s', l.time) AS INTEGER) FROM log_line_part l WHERE l.n = b.line) AS made_at
+          FROM thread c LEFT JOIN readable_handoff b
+            ON b.line = (SELECT n.line FROM readable_handoff n WHERE n.thread_id = c.thread_id ORDER BY n.line DESC LIMIT 1)
+          CROSS JOIN said_message m ON m.thread_id = c.thread_id)
+ GROUP BY thread_id, who;

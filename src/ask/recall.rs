@@ -158,7 +158,7 @@ fn passages(
     kept: &mut Vec<(String, String)>,
 ) -> Result<Vec<Candidate>, StoreError> {
     let mut found: Vec<Candidate> = Vec::new();
-    for (message, at, relevance) in store.imported_like(words, most)? {
+    for (message, relevance) in store.imported_like(words, most)? {
         if found.iter().any(|known| known.id == message.id) {
             continue;
         }
@@ -174,7 +174,7 @@ fn passages(
         let written = MessageOnRecord::of(&said, message.i).unwrap_or(MessageOnRecord {
             role: message.role,
             model: None,
-            at,
+            at: message.at,
         });
         let at = written.at.or(store.time_of_line(message.line)?);
         let text = passage((&message, written.role), &said);

@@ -23,7 +23,7 @@ use crate::view::set_up::help::{ExampleView, HelpView};
 use super::args::Cli;
 use super::screen::line_break::words_in;
 use super::screen::view_or_words::view_or_words;
-use super::screen::{ScreenFilter, is_coloured};
+use super::screen::{ScreenFilter, columns, is_coloured};
 use super::{could_not, paged, present, program};
 
 pub use examples::{of as examples_of, with_option};
@@ -36,6 +36,8 @@ const COLUMNS: usize = 80;
 const SHARED: &str = "Options of every command";
 /// Where the descriptions of commands begin.
 const MARGIN: usize = 15;
+/// Stands for a space in the command of an example, until its help is rendered: no line is broken there.
+const HELD: &str = "\u{a0}";
 /// So much of a word that was typed is repeated.
 const EXCERPT: usize = 60;
 
@@ -225,13 +227,15 @@ fn example_lines(path: &str) -> String {
     let examples = examples_of(path);
     let widest = examples.iter().map(|(typed, _)| typed.chars().count());
     let widest = widest.max().unwrap_or_default();
-    let fits = |does: &str| 2 + widest + 3 + does.chars().count() <= COLUMNS;
+    let room = columns(&std::io::stdout()).map_or(COLUMNS, |columns| columns.min(COLUMNS));
+    let fits = |does: &str| 2 + widest + 3 + does.chars().count() <= room;
     let beside = examples.iter().all(|(_, does)| fits(does));
     let line = |(typed, does): &(&str, &str)| {
+        let held = typed.replace(' ', HELD);
         if beside {
-            format!("  {typed:widest$}   {does}")
+            format!("  {held:widest$}   {does}")
         } else {
-            format!("  {typed}\n      {does}")
+            format!("  {held}\n      {does}")
         }
     };
     let lines: Vec<String> = examples.iter().map(line).collect();
@@ -317,18 +321,22 @@ fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
         .color(color_choice(&args))
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");
-    let view = || command_view(found, words, help.render().to_string());
+    let view = || command_view(found, words, help_text(&help));
     view_or_words(json, view, || print_help(&help))
 }
 
 /// Prints help, through a pager where it is longer than the screen.
 fn print_help(help: &clap::Error) -> u8 {
-    let text = help.render();
     let text = match is_coloured(std::io::stdout().is_terminal()) {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
+        true => help.render().ansi().to_string().replace(HELD, " "),
+        false => help_text(help),
     };
     paged(&text, ScreenFilter::help)
+}
+
+/// What the parser says, without colours.
+fn help_text(said: &clap::Error) -> String {
+    said.render().to_string().replace(HELD, " ")
 }
 
 fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {

@@ -135,11 +135,13 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
     let mut said = Vec::new();
     if !history.is_empty() {
         let turns = if history.len() == 1 { "turn" } else { "turns" };
-        let first: Vec<&str> = history.iter().map(|id| id.get(..8).unwrap_or(id)).collect();
+        let first = history
+            .iter()
+            .map(|id| id.get(..8).unwrap_or(id).to_owned());
         said.push(format!(
-            "{} earlier {turns} ({}), as deep history was asked for",
+            "{} earlier {turns}{}, as deep history was asked for",
             history.len(),
-            first.join(", ")
+            in_brackets(first.collect())
         ));
     }
     if !imported.is_empty() {
@@ -148,10 +150,10 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
         } else {
             "passages"
         };
+        let count = imported.len();
         said.push(format!(
-            "{} imported {passages} ({}), not verified",
-            imported.len(),
-            imported.join(", ")
+            "{count} imported {passages}{}, not verified",
+            in_brackets(imported)
         ));
     }
     if !conflicts.is_empty() {
@@ -161,6 +163,15 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
         ));
     }
     (!said.is_empty()).then(|| format!("added from deep history: {}", said.join("; ")))
+}
+
+/// ` (a, b)`; nothing of more than are read in a row.
+fn in_brackets(ids: Vec<String>) -> String {
+    const NAMED: usize = 3;
+    match ids.len() {
+        0..=NAMED => format!(" ({})", ids.join(", ")),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +206,10 @@ mod tests {
                 Some(
                     "added from deep history: 1 earlier turn (6d1c0c30), as deep history was asked for",
                 ),
+            ),
+            (
+                vec![(turn, deep.as_str()); 4],
+                Some("added from deep history: 4 earlier turns, as deep history was asked for"),
             ),
             (
                 vec![

@@ -180,8 +180,11 @@ impl ForeignDatabase {
                         "{what} lies beside it ({}{ending}); what stands in that alone would not be read",
                         file.name()
                     ),
-                    "End the program that writes to it, so that it puts all into the database, or make a \
-                     whole copy (sqlite3 FILE 'VACUUM INTO \"copy.db\"') and import that",
+                    format!(
+                        "End the program that writes to it, so that it puts all into the database, or make a \
+                         whole copy (sqlite3 {} 'VACUUM INTO \"copy.db\"') and import that",
+                        file.word()
+                    ),
                 ));
             }
         }

@@ -14,6 +14,8 @@ const BLOCK: usize = 1 << 18;
 
 /// A file that is read.
 pub(super) struct ForeignFile {
+    /// As it was named.
+    named: PathBuf,
     /// Where it lies, links followed: whoever names a file may keep it behind one.
     path: PathBuf,
     /// Its name, for places.
@@ -38,6 +40,7 @@ impl ForeignFile {
         let before = file.metadata().map_err(unread)?;
         let (sha256, bytes) = hashed(&mut file).map_err(unread)?;
         Ok(ForeignFile {
+            named: path.to_owned(),
             name: path.file_name().map_or_else(
                 || path.display().to_string(),
                 |name| name.to_string_lossy().into_owned(),
@@ -58,6 +61,11 @@ impl ForeignFile {
     /// Its name without folders.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// As a word of a command line that names it.
+    pub(super) fn word(&self) -> String {
+        os::shell_word(&self.named)
     }
 
     /// Where it lies.

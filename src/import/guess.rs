@@ -49,7 +49,11 @@ pub(super) fn other_format(file: &ForeignFile, format: ImportFormat) -> Option<S
             other.shown_file(),
             format.shown_file()
         ),
-        remedy: format!("Import it as that: gently import {} FILE", other.name()),
+        remedy: format!(
+            "Import it as that: gently import {} {}",
+            other.name(),
+            file.word()
+        ),
     })
 }
 
@@ -154,8 +158,9 @@ mod tests {
         ];
         for (format, bytes, expected) in cases {
             let why = why(format, bytes);
-            let command = format!("gently import {expected} FILE");
+            let command = format!("gently import {expected} /");
             assert!(why.contains(&command), "{format:?}: {why}");
+            assert!(why.contains("/conversations.json"), "{why}");
         }
         for (format, bytes) in [(ChatGpt, CHATGPT), (Claude, CLAUDE), (JsonLines, LINES)] {
             read_bytes(format, bytes).end.unwrap();

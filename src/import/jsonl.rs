@@ -23,6 +23,8 @@ use super::{SourceError, SourceMessage};
 
 /// Most lines of one file: where each begins is in memory.
 const MAX_LINES: usize = 2_000_000;
+/// So many lines tell whether a file is one of messages.
+const LOOKED_AT: usize = 10;
 /// What a line may have.
 const KEYS: [&str; 8] = [
     "conversation",
@@ -50,8 +52,14 @@ pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<Strin
     if is_one_list(file)? {
         return Err(file.error(
             "it is a list of JSON, and not a message a line",
-            "Where its elements are messages, make lines of them: jq -c '.[]' FILE > messages.jsonl",
+            format!(
+                "Where its elements are messages, make lines of them: jq -c '.[]' {} > messages.jsonl",
+                file.word()
+            ),
         ));
+    }
+    if let Some(error) = no_messages(file)? {
+        return Err(error);
     }
     let mut places = Vec::new();
     let more = index(file, feed, &mut places)?;
@@ -102,6 +110,63 @@ fn is_one_list(file: &ForeignFile) -> Result<bool, SourceError> {
         return Ok(false);
     }
     Ok(parse(trimmed(&first)).is_err() || next(&mut line)? == LimitedLine::End)
+}
+
+/// That it is no file of messages at all: none of its first lines is a JSON object, or begins as one.
+fn no_messages(file: &ForeignFile) -> Result<Option<SourceError>, SourceError> {
+    let mut reader = file.reader()?;
+    let (mut first, mut line) = (None, Vec::new());
+    let mut looked_at = 0;
+    while looked_at < LOOKED_AT {
+        let read = next_line(&mut reader, MAX_PIECE, &mut line);
+        let (kind, _) = read.map_err(|error| file.unread(&error))?;
+        let text = trimmed(&line);
+        match kind {
+            LimitedLine::End => break,
+            // What it is can't be told.
+            LimitedLine::TooLarge(_) => return Ok(None),
+            LimitedLine::Whole if text.is_empty() => continue,
+            LimitedLine::Whole => {}
+        }
+        if text.starts_with(b"{") && text.len() > 1 {
+            return Ok(None);
+        }
+        looked_at += 1;
+        first.get_or_insert_with(|| text.to_owned());
+    }
+    let Some(first) = first else { return Ok(None) };
+    let which = match looked_at {
+        1 => "its only line is no JSON object".to_owned(),
+        LOOKED_AT => format!("none of its first {LOOKED_AT} lines is a JSON object"),
+        n => format!("none of its {n} lines is a JSON object"),
+    };
+    let (looks_like, remedy) = looks(&first, file);
+    Ok(Some(file.error(
+        format!("{which}, as a message is; it looks like {looks_like}, and nothing was read of it"),
+        remedy,
+    )))
+}
+
+/// What a file looks like that is none of messages, by its first line, and what to do.
+fn looks(first: &[u8], file: &ForeignFile) -> (&'static str, String) {
+    let formats = "A message a line is {\"conversation\":\"c1\",\"role\":\"user\",\"text\":\"…\"}; what else can be imported: \
+                   gently import --help";
+    if first == b"{" {
+        let lines = format!(
+            "Where it is a message, make one line of it: jq -c . {} > messages.jsonl",
+            file.word()
+        );
+        return ("one JSON value over several lines", lines);
+    }
+    let looks_like = match first {
+        [b'P', b'K', 3 | 5, ..] => "a ZIP without an export in it",
+        _ if first.starts_with(b"SQLite format 3") => "a database of some other program",
+        _ if std::str::from_utf8(first).is_err() || first.contains(&0) => {
+            "something that is no text"
+        }
+        _ => "text that is no export",
+    };
+    (looks_like, formats.to_owned())
 }
 
 /// Notes where each line begins, and refuses those that say of no conversation what they are of;
@@ -394,6 +459,28 @@ mod tests {
             let why = read.end.unwrap_err().to_string();
             assert!(why.contains("jq -c"), "{why}");
         }
+    }
+
+    #[test]
+    fn a_file_of_no_json_is_refused_at_once() {
+        let script = "import sys\n\nprint(1)\n".repeat(20);
+        for (text, expected) in [
+            (script.as_str(), "none of its first 10 lines"),
+            ("hello\n", "its only line is no JSON object"),
+            ("a,b\r\n1,2\r\n", "none of its 2 lines"),
+            ("{\n  \"role\": \"user\"\n}\n", "jq -c . /"),
+            ("SQLite format 3\0\n", "a database of some other program"),
+        ] {
+            let read = read_bytes(JsonLines, text.as_bytes());
+            assert!(read.pieces.is_empty(), "{text}: {:?}", read.pieces);
+            let why = read.end.unwrap_err().to_string();
+            assert!(why.contains(expected), "{why}");
+        }
+        // A message behind a few lines that are none is read.
+        let good = "{\"conversation\":\"c\",\"role\":\"user\",\"text\":\"a\"}\n";
+        let read = read_bytes(JsonLines, format!("hello\n{good}").as_bytes());
+        read.end.unwrap();
+        assert_eq!(refusals(&read.pieces), [("not_json", "line 1")]);
     }
 
     #[test]

@@ -39,6 +39,8 @@ row! {
         text: String = "text",
         /// What its conversation is called.
         title: Option<String> = "title",
+        /// When it was said, as its source says.
+        at: Option<Seconds> = "at",
     }
 }
 
@@ -73,7 +75,7 @@ const OF_LINE: &str = "n >= ?1 << 20 AND n < (?1 + 1) << 20";
 
 pub(super) const MATCH: &str =
     "m.n, m.line, m.i, c.id, c.format, m.role, m.model, json_extract(a.document, '$.content.messages[' || m.i || '].text'),
-     json_extract(a.document, '$.content.title')";
+     json_extract(a.document, '$.content.title'), m.at";
 const WITH: &str = "CROSS JOIN imported_message m ON m.n = imported_fts.rowid
      CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
      CROSS JOIN artifact a ON a.line = m.line AND a.document IS NOT NULL";

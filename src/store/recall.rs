@@ -9,7 +9,6 @@
 use uuid::Uuid;
 
 use crate::record::ledger::item::Item;
-use crate::record::time::Seconds;
 
 use super::access::ReadStore;
 use super::artifacts::ITEM_TEXT;
@@ -156,24 +155,22 @@ impl ReadStore {
         Ok(found.into_iter().map(ranked).collect())
     }
 
-    /// Up to `most` messages of imported conversations that fit the words, best first, each with the time
-    /// that its source gives it.
+    /// Up to `most` messages of imported conversations that fit the words, best first.
     pub fn imported_like(
         &self,
         words: &[String],
         most: u32,
-    ) -> Result<Vec<(ImportedMatch, Option<Seconds>, u64)>, StoreError> {
+    ) -> Result<Vec<(ImportedMatch, u64)>, StoreError> {
         let query = format!(
             ", best (n, score) AS MATERIALIZED (SELECT n, score FROM hit ORDER BY score, n DESC LIMIT ?2)
-             SELECT {MATCH}, m.at, best.score
+             SELECT {MATCH}, best.score
                FROM best CROSS JOIN imported_message m ON m.n = best.n
               CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
               CROSS JOIN artifact a ON a.line = m.line AND a.document IS NOT NULL
               ORDER BY best.score, best.n DESC"
         );
         let found = self.search((SearchIndex::Imported, words), &query, &[most])?;
-        let ranked =
-            |(found, at, bm25): (ImportedMatch, Option<Seconds>, f64)| (found, at, relevance(bm25));
+        let ranked = |(found, bm25): (ImportedMatch, f64)| (found, relevance(bm25));
         Ok(found.into_iter().map(ranked).collect())
     }
 

@@ -428,6 +428,33 @@ fn commands_do_what_the_commands_of_their_names_do() {
 }
 
 #[test]
+fn a_command_that_is_refused_is_brought_back_to_be_mended() {
+    let server = says(&["Zero."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "/correct a --not", "a text is missing");
+    typist.types(UP);
+    typist.sees("/correct a --not");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    // A command of the shell is no text of a fact; it stands in the line.
+    sends(&mut typist, "/fact ratify fact-1", "nothing was recorded");
+    typist.sees("/fact ratify fact-1");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    sends(
+        &mut typist,
+        "/council list",
+        "gently council list, typed here",
+    );
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    typist.types("/quit\r");
+    assert_eq!(typist.ends().code, 0);
+    assert!(server.requests().is_empty());
+}
+
+#[test]
 fn what_is_erased_is_offered_no_more() {
     let server = says(&["One.", "Two.", "Three."]);
     let person = person(&server);

@@ -529,9 +529,9 @@ fn ratings_of_another_domain_decide_nothing() {
         .exits(0);
     let said = unbroken(&screen.err);
     for part in [
-        "nothing is rated in general yet, so the votes decide)",
+        "nothing is rated in \"general\" yet, so the votes decide)",
         "council-1: two of 3, W 0.650",
-        "nothing is rated in general; the votes decided",
+        "nothing is rated in \"general\" yet; the votes decided",
     ] {
         assert!(said.contains(part), "{part}: {screen:#?}");
     }
@@ -700,8 +700,26 @@ fn all_failing_gives_the_worst_code_and_no_council() {
         screen.err.contains("there is no answer to choose"),
         "{screen:#?}"
     );
-    assert!(screen.err.contains("two gave no answer"), "{screen:#?}");
+    let said = unbroken(&screen.err);
+    assert!(
+        said.contains("one, two gave no answer, for the reason above"),
+        "{screen:#?}"
+    );
+    assert_eq!(said.matches("out of order").count(), 1, "{screen:#?}");
     holds(&person);
+}
+
+#[test]
+fn a_reason_of_several_reviews_is_said_once() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => Behaviour::error(500, "out of order"),
+    }));
+    let ask = ["ask", "--accuracy", "high", QUESTION];
+    let screen = person.gently(&ask).exits(0);
+    let said = unbroken(&screen.err);
+    assert_eq!(said.matches("out of order").count(), 1, "{screen:#?}");
+    assert!(said.contains("one on two, three; "), "{screen:#?}");
 }
 
 /// A kernel that is changed so.
@@ -875,6 +893,8 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
     }));
     let mut typist = Typist::begin(&person, (24, 100), &["chat"]);
     for (typed, said) in [
+        ("/council", "no council answered in this conversation yet"),
+        ("/accuracy", "no accuracy is asked for; the levels:"),
         ("/council one,two", "one, two answer together from here on"),
         ("What is it?", "council-1: one of 2"),
         ("/council", "one, won"),
@@ -883,6 +903,7 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
             "/accuracy fast",
             "specialists answer with accuracy fast from here on",
         ),
+        ("/accuracy", "accuracy fast is in force; the levels:"),
         (
             "And now?",
             "asked: one, the oldest of those of whom most is expected",
@@ -900,8 +921,8 @@ fn a_chat_asks_a_council_until_it_is_told_otherwise() {
             "/accuracy sure",
             "is no accuracy: fast, balanced, high, maximum, or none",
         ),
-        ("/council one", "a council has two members or more"),
         ("/accuracy none", "one model answers from here on"),
+        ("/council one", "a council has two members or more"),
     ] {
         typist.types(&format!("{typed}\r"));
         typist.sees(said);
@@ -1249,6 +1270,33 @@ fn councils_are_listed_with_their_questions() {
         (&json!("council:000003"), &json!(QUESTION)),
         "{views:#}"
     );
+    let newest = person.gently(&["council", "list", "-n", "1"]).exits(0);
+    assert!(!newest.out.contains("council-1"), "{newest:#?}");
+    assert!(
+        newest.err.contains("2 older not listed: ") && newest.err.contains("council list -n 3"),
+        "{newest:#?}"
+    );
+    let last = person.gently(&["council", "show", "last"]).exits(0);
+    assert!(last.out.starts_with("council-3"), "{last:#?}");
+    // A rating is of one answer.
+    let rated = person.gently(&["rate", "council-3", "good"]).exits(2);
+    let chosen = asked(&person, &["--council", "one,two", QUESTION], 0);
+    let chosen = chosen["id"].as_str().unwrap();
+    assert!(rated.err.contains("for the one that council-3 chose: "));
+    let rated = person.gently(&["rate", "council-4", "good"]).exits(2);
+    let command = format!("gently rate {chosen} good");
+    assert!(rated.err.contains(&command), "{command}: {rated:#?}");
+}
+
+#[test]
+fn a_home_without_a_council_says_so() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    for args in [&["council", "show"][..], &["council", "show", "last"]] {
+        let none = person.gently(args).exits(1);
+        assert!(none.err.contains("no council is on record: "), "{none:#?}");
+    }
+    person.gently(&["council", "show", "council-1"]).exits(2);
 }
 
 /// A chat asks a council from its beginning.
@@ -1482,10 +1530,23 @@ fn erasing_an_answer_names_the_reviews_of_it() {
     let answer = member(&turn, "one")["id"].as_str().unwrap().to_owned();
     let erased = person.gently(&["erase", &answer, "--yes"]).exits(0);
     let told = format!("{} {}", erased.out, erased.err).replace("\n  ", " ");
-    let named = format!(
-        "said about it, and not erased with it: {}",
-        by_two["id"].as_str().unwrap()
-    );
+    let review = by_two["id"].as_str().unwrap();
+    let named = format!("said about it, and not erased with it: {review}");
     assert!(told.contains(&named), "{named}: {told}");
+    // Once: what stays is not named as what goes, as well; and again in the command that erases it, too.
+    assert_eq!(told.matches(review).count(), 2, "{told}");
+    assert!(!told.contains("also shown to a model"), "{told}");
+    // Of what was erased the names are there, and that is what is said.
+    for (id, said) in [
+        (answer.as_str(), "its question and its answer are erased"),
+        (review, ""),
+    ] {
+        let context = person.gently(&["context", "show", id]).exits(0);
+        assert!(context.out.contains("kernel"), "{context:#?}");
+        assert!(
+            context.err.contains(said) && !context.err.contains("nothing was put"),
+            "{context:#?}"
+        );
+    }
     holds(&person);
 }

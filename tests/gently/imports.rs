@@ -151,6 +151,14 @@ fn a_file_is_on_record_once_and_says_where_it_is_from() {
     let found = person.gently(&["search", WORD, "--json"]).exits(0).json();
     assert_eq!(found["hits"][0]["origin"], "imported:jsonl", "{found:#}");
     assert_eq!(found["hits"][0]["imported"], "imported:000001");
+    assert_eq!(found["hits"][0]["source_at"], "2023-11-14T22:13:20Z");
+    let found = person.gently(&["search", WORD]).exits(0).out;
+    assert!(
+        found.contains("\n    (its source dates it 2023-11-14 22:13)\n"),
+        "{found}"
+    );
+    let undated = person.gently(&["search", "wombat"]).exits(0).out;
+    assert!(!undated.contains("its source dates it"), "{undated}");
     let titled = person
         .gently(&["search", "animals", "--json"])
         .exits(1)
@@ -202,11 +210,25 @@ fn a_file_of_which_nothing_can_be_read_is_no_import() {
     for format in ["jsonl", "claude", "llm"] {
         let refused = person.gently(&["import", format, &path]).exits(2);
         assert!(
-            refused.err.contains("gently import chatgpt FILE"),
+            refused
+                .err
+                .contains(&format!("gently import chatgpt {path}")),
             "{format}: {}",
             refused.err
         );
     }
+    let script = write_file(&person, "import sys\nprint(1)\n".repeat(30).as_bytes());
+    let refused = person.gently(&["import", "jsonl", &script]).exits(2);
+    assert!(
+        refused
+            .err
+            .contains("none of its first 10 lines is a JSON object")
+            && refused.err.matches("line").count() < 5,
+        "{refused:#?}"
+    );
+    let none = person.gently(&["import", "list", "--json"]).exits(0);
+    assert_eq!(none.json()["imports"], json!([]));
+    let path = write_file(&person, chatgpt.as_bytes());
     let unsaid = person.gently(&["import", &path]).exits(2);
     let command = format!("import chatgpt {path}");
     assert!(unsaid.err.contains(&command), "{}", unsaid.err);
@@ -339,6 +361,30 @@ fn what_is_said_otherwise_takes_the_place_of_the_older() {
         .collect();
     assert_eq!(ids, ["imported:000003", "imported:000002"]);
     assert_eq!(consistent(&person), "yes");
+    // The older one says which took its place, wherever it is shown.
+    for args in [
+        &["conversation", "show", "imported-1"][..],
+        &["import", "show", "import-1"],
+    ] {
+        let shown = person.gently(args).exits(0).out;
+        assert!(
+            shown.contains("replaced by imported-3: ")
+                && shown.contains("conversation show imported-3"),
+            "{shown}"
+        );
+    }
+    let older = person
+        .gently(&["conversation", "show", "imported-1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(older["replaced_by"], "imported:000003", "{older:#}");
+    let newest = person.gently(&["import", "list", "-n", "1"]).exits(0);
+    assert!(
+        newest.out.starts_with("import-2")
+            && newest.err.contains("1 older not listed: ")
+            && newest.err.contains("import list -n 2"),
+        "{newest:#?}"
+    );
     // What it took the place of says nearly the same, and goes with it.
     person
         .gently(&["conversation", "delete", "imported-3", "--yes"])

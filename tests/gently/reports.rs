@@ -287,7 +287,7 @@ fn what_came_of_each_specialist_is_counted() {
         "specialist-1  lawyer  openai/law-2b\n",
         "specialist-1  lawyer  openai/law-1b  (retired, or bound to another model)\n",
         "    rated     1 good, 0 bad\n    expected  0.681 of 1 (law 0.681)\n",
-        "    expected  0.650 of 1, as of all of whom nothing is rated yet\n",
+        "    expected  0.650 of 1: nothing of it is rated yet, and all begin with that\n",
         "openai/plain-1b  (asked by its own name)\n",
     ] {
         assert!(screen.contains(line), "{line}: {screen}");

@@ -20,6 +20,20 @@ fn the_first_setting_makes_a_home_in_an_empty_folder() {
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
+/// What a new home is told of is under the setting that made it.
+#[test]
+fn a_first_setting_that_turns_anchors_off_is_told_of_no_address() {
+    for (value, is_told) in [("off", false), ("auto", true)] {
+        let person = Person::with(&[]);
+        let made = person
+            .gently(&["config", "set", "anchor.mode", value])
+            .exits(0);
+        let (kept, asks) = ("gently keeps your records in", "It asks these");
+        assert!(made.err.contains(kept), "{made:#?}");
+        assert_eq!(made.err.contains(asks), is_told, "{made:#?}");
+    }
+}
+
 /// The documents of what says that settings changed, oldest first; null where one is lost.
 fn reloads(person: &Person) -> Vec<Value> {
     let database = person.database();

@@ -91,13 +91,20 @@ impl ErasurePlan {
         self.exchanges.is_empty() && self.artifacts.is_empty() && self.titles.is_empty()
     }
 
-    /// Other exchanges whose model was shown words that go, oldest first.
+    /// Other exchanges whose model was shown words that go and are still there, oldest first; without
+    /// those that were said about them, which stay.
     pub fn quoting(&self) -> impl Iterator<Item = &NamedExchange> {
         let refers = |one: &NamedExchange| {
             let of = |other: &NamedExchange| other.exchange == one.exchange;
             self.referring.iter().any(of)
         };
-        self.contexts.iter().filter(move |one| !refers(one))
+        let has_words = |one: &NamedExchange| match self.exchanges.is_empty() {
+            true => one.has_bundle,
+            false => one.has_prompt,
+        };
+        let stays = |one: &NamedExchange| self.said_about.contains(&one.id);
+        let contexts = self.contexts.iter();
+        contexts.filter(move |one| !refers(one) && !stays(one) && has_words(one))
     }
 }
 
@@ -116,6 +123,10 @@ pub struct NamedExchange {
     pub is_answered: bool,
     /// Whether it was sent to a model.
     was_sent: bool,
+    /// Whether what was sent can be put together.
+    has_prompt: bool,
+    /// Whether the bundle that was sent is here.
+    has_bundle: bool,
     line: u64,
 }
 
@@ -132,6 +143,8 @@ impl NamedExchange {
             id: find::short_id(store, session.id, row.seq)?,
             asked_at: row.created_at,
             was_sent: row.params.is_some(),
+            has_prompt: row.prompt_hash.is_some(),
+            has_bundle: row.bundle_json.is_some(),
             model: row.model,
             is_answered: row.outcome.is_some_and(|end| end.turn_aurora.is_some()),
             line: row.prompt_line,
@@ -274,7 +287,7 @@ fn planned(
 /// What screens call corrections and ratings about exchanges that go, corrections that a question among
 /// them made, or whose subject repeats one, and the exchanges of handoffs that sum them up and of reviews.
 fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
-    let mut named = Vec::new();
+    let mut named: Vec<String> = Vec::new();
     for exchange in &reach.exchanges {
         let row = store.exchange(*exchange)?;
         let question = row
@@ -284,13 +297,12 @@ fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, Op
         let mut said = question.and_then(|turn| turn.content).unwrap_or_default();
         said.push_str(&store.review_text(*exchange)?.unwrap_or_default());
         let ids = store.said_about(*exchange, &said)?;
-        named.extend(
-            ids.iter()
-                .filter(|id| !reach.artifacts.contains(id))
-                .cloned(),
-        );
+        for id in ids {
+            if !reach.artifacts.contains(&id) && !named.contains(&id) {
+                named.push(id);
+            }
+        }
     }
-    named.dedup();
     let mut named: Vec<String> = named.iter().map(|id| short_name(id)).collect();
     // What sums it up or reviews it has its words in another exchange, and what sums that up, too.
     let mut seen: BTreeSet<Uuid> = reach.exchanges.iter().copied().collect();

@@ -13,6 +13,7 @@ use crate::ask::stored_text::StoredTexts;
 use crate::govern::choice::DomainShare;
 use crate::govern::council::{CouncilBid, DecidedBy, VoteCount, read_review};
 use crate::home::Home;
+use crate::record::ledger::conversation::LAST;
 use crate::record::ledger::council::{
     COUNCIL, CouncilAnswer, CouncilPlace, CouncilReview, CouncilSaying, council_of,
 };
@@ -103,27 +104,31 @@ impl RecordedCouncil {
     }
 }
 
-/// So many councils are listed at most.
-pub const MOST_COUNCILS: usize = 200;
-
-/// The newest councils of a home, newest first, and whether there are older ones.
-pub fn list(home: &Home) -> Result<(Vec<RecordedCouncil>, bool), OpenHomeError> {
+/// The newest councils of a home, so many at most, newest first, and how many older ones there are.
+pub fn list(home: &Home, most: u32) -> Result<(Vec<RecordedCouncil>, usize), OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
     let rows = store.artifacts(ArtifactFilter::Kind(COUNCIL))?;
-    let has_more = rows.len() > MOST_COUNCILS;
-    let newest = rows.iter().rev().take(MOST_COUNCILS);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let newest = rows.iter().rev().take(most);
     let all = store.specialists()?;
     let read = newest.filter_map(|row| read(&store, &all, row).transpose());
-    Ok((read.collect::<Result<_, _>>()?, has_more))
+    Ok((
+        read.collect::<Result<_, _>>()?,
+        rows.len().saturating_sub(most),
+    ))
 }
 
-/// One council by its id; the newest one without it.
-pub fn one(home: &Home, typed: Option<&str>) -> Result<RecordedCouncil, OpenHomeError> {
+/// One council by its id; the newest one without it, or where it is `last`: none where there is none at all.
+pub fn one(home: &Home, typed: Option<&str>) -> Result<Option<RecordedCouncil>, OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
+    let typed = typed.filter(|typed| !typed.trim().eq_ignore_ascii_case(LAST));
     let row = match typed {
-        None => store.newest_artifact(COUNCIL)?,
+        None => match store.newest_artifact(COUNCIL)? {
+            None => return Ok(None),
+            newest => newest,
+        },
         Some(typed) => {
             let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
             let rows = store.artifacts(ArtifactFilter::Id(&id))?;
@@ -132,15 +137,10 @@ pub fn one(home: &Home, typed: Option<&str>) -> Result<RecordedCouncil, OpenHome
     };
     let refused = |why: String| OpenHomeError::Refused(why);
     let row = row.ok_or_else(|| {
-        refused(match typed {
-            None => {
-                "no council is on record: gently ask --council NAME,NAME \"…\" asks one".to_owned()
-            }
-            Some(typed) => format!(
-                "no council '{}' is on record: gently council list names those there are",
-                spelled_on_a_line(typed)
-            ),
-        })
+        refused(format!(
+            "no council '{}' is on record: gently council list names those there are",
+            spelled_on_a_line(typed.unwrap_or(LAST))
+        ))
     })?;
     if !StoredTexts::of(&store)?.holds_artifact(&row)? {
         return Err(refused(format!(
@@ -150,7 +150,40 @@ pub fn one(home: &Home, typed: Option<&str>) -> Result<RecordedCouncil, OpenHome
     }
     let all = store.specialists()?;
     let found = read(&store, &all, &row)?;
-    found.ok_or_else(|| refused(format!("{} is erased", short_name(&row.id))))
+    let found = found.ok_or_else(|| refused(format!("{} is erased", short_name(&row.id))));
+    found.map(Some)
+}
+
+/// What screens call the exchange whose answer a council chose; none where there is no such council.
+pub fn chosen_of(store: &ReadStore, typed: &str) -> Result<Option<String>, StoreError> {
+    let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
+    let rows = store.artifacts(ArtifactFilter::Id(&id))?;
+    let said = rows
+        .iter()
+        .find_map(|row| council_of(row.line, &row.kind, &row.id, row.document.as_deref()));
+    let answers = said.into_iter().flat_map(|said| said.answers);
+    let won = answers
+        .into_iter()
+        .find(|answer| answer.place == CouncilPlace::Won);
+    won.map(|answer| short_id(store, answer.exchange))
+        .transpose()
+}
+
+/// Id of the newest council of a conversation.
+pub fn newest_of(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
+    for row in store.artifacts(ArtifactFilter::Kind(COUNCIL))?.iter().rev() {
+        let said = council_of(row.line, &row.kind, &row.id, row.document.as_deref());
+        let first = said.and_then(|said| said.answers.into_iter().next());
+        let turn = first.map(|answer| store.thread_turn(answer.exchange));
+        if turn
+            .transpose()?
+            .flatten()
+            .is_some_and(|turn| turn.thread == thread)
+        {
+            return Ok(Some(short_name(&row.id)));
+        }
+    }
+    Ok(None)
 }
 
 /// What an artifact says, with the texts; none of one that is erased.

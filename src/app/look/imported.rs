@@ -58,6 +58,8 @@ pub struct ListedImport {
     pub begins: Option<String>,
     /// The models that its source names, each once.
     pub models: Vec<String>,
+    /// Id of the newest version of it, where this is an older one.
+    pub replaced_by: Option<String>,
 }
 
 impl ListedImport {
@@ -252,7 +254,12 @@ fn listed_as(
             models.push(model.to_owned());
         }
     }
+    let replaced_by = match row.state {
+        ImportedState::Replaced => store.newer_versions(&row.id)?.pop(),
+        ImportedState::Current | ImportedState::Erased => None,
+    };
     Ok(ListedImport {
+        replaced_by,
         at: store.time_of_line(row.line)?,
         title: text("title"),
         project: text("project"),

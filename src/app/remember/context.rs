@@ -54,6 +54,28 @@ pub struct ContextDetails {
     pub digests: Option<TurnDigests>,
 }
 
+impl ContextDetails {
+    /// Why its bundle is not shown, in a sentence; none where it is here.
+    pub fn missing(&self) -> Option<&'static str> {
+        let exchange = &self.exchange;
+        if self.bundle.is_some() {
+            return None;
+        }
+        Some(match &exchange.not_kept {
+            Some(not_kept) if not_kept.bundle.is_some() => {
+                "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
+            }
+            _ if self.refs.is_empty() => "nothing was put before a model for it",
+            _ if exchange.is_erased() => {
+                "its question and its answer are erased; what was put before the model beside them is named"
+            }
+            _ => {
+                "its bundle is not here any more, erased or lost: what stood in it is named, and shown as far as it is here"
+            }
+        })
+    }
+}
+
 /// How screens call an exchange, what was put before its model, and what was kept out.
 #[derive(Clone, Debug, Default)]
 pub struct ContextNames {

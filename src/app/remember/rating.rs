@@ -1,15 +1,17 @@
 //! What a person says of an answer: good or bad. It decides who is asked where
 //! `--accuracy fast` chooses (`docs/specialists.md`).
 
-use crate::app::find;
+use crate::app::find::{self, FindError, IdKind};
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::look::council::chosen_of;
 use crate::app::set_up::specialist::choice::shares_of;
 use crate::app::set_up::specialist::on_record;
 use crate::govern::sanitize::redact;
 use crate::record::exchange::ExchangeOutcome;
 use crate::record::ledger::specialist::{GENERAL, RATING, RatingVerdict, SpecialistId};
+use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-use crate::store::ExchangeRow;
+use crate::store::{ExchangeRow, ReadStore};
 
 /// Longest reason, in bytes.
 const MAX_WHY: usize = 2000;
@@ -46,6 +48,27 @@ fn unrated(row: &ExchangeRow, shown: &str) -> Option<String> {
     }
 }
 
+/// That a rating is of one answer, and how the one is rated that a council chose.
+fn of_council(
+    store: &ReadStore,
+    typed: &str,
+    verdict: RatingVerdict,
+) -> Result<OpenHomeError, OpenHomeError> {
+    let name = spelled_on_a_line(typed.trim());
+    let how = match chosen_of(store, typed)? {
+        Some(id) => format!(
+            "for the one that {name} chose: gently rate {id} {}",
+            verdict.name()
+        ),
+        None => {
+            "gently council list names councils, and gently council show one's answers".to_owned()
+        }
+    };
+    Ok(OpenHomeError::Refused(format!(
+        "'{name}' is a council, and a rating is of one answer; {how}"
+    )))
+}
+
 /// Says of the answer of an exchange whether it was good. The newest word of an auth key counts.
 pub async fn rate(
     opened: &OpenHome,
@@ -61,7 +84,13 @@ pub async fn rate(
     }
     let key = opened.authorize().await?;
     let store = &opened.store;
-    let row = find::exchange(store, typed)?;
+    let row = match find::exchange(store, typed) {
+        Err(FindError::OtherKind {
+            kind: IdKind::Council,
+            ..
+        }) => return Err(of_council(store, typed, verdict)?),
+        found => found?,
+    };
     let shown = find::short_id_of_row(store, &row)?;
     if let Some(why) = unrated(&row, &shown) {
         return Err(OpenHomeError::Refused(why));

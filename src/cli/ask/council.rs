@@ -1,9 +1,9 @@
 //! A council at the terminal: the answer that was chosen on stdout, who gave it and why on stderr.
 
-use crate::app::ask::AskRequest;
 use crate::app::ask::council::{
     CouncilError, CouncilListener, CouncilMember, CouncilResult, CouncilWish, MemberEnd, convene,
 };
+use crate::app::ask::{AskRequest, AskResult};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::look::not_shown::UnshownReference;
 use crate::app::remember::correction::ProposalEnd;
@@ -68,8 +68,7 @@ impl TurnScreen<'_> {
     ) -> TurnReport {
         let signalled = ended.signalled;
         let Some(asked) = result.shown() else {
-            let why = result.members.iter().filter_map(no_answer);
-            let why: Vec<String> = why.collect();
+            let why = no_answers(&result.members, None);
             return TurnReport {
                 code: signalled.unwrap_or_else(|| could_not(&why.join("; "), self.json)),
                 ..ended
@@ -106,14 +105,26 @@ fn worst(members: &[CouncilMember]) -> u8 {
     codes.max().unwrap_or(COULD_NOT)
 }
 
-/// `swe gave no answer: the model took too long`
-fn no_answer(member: &CouncilMember) -> Option<String> {
-    let why = member.end.as_ref()?.why_unanswered()?;
-    Some(format!(
-        "{} gave no answer: {}",
-        quiet(&member.chosen.name),
-        quiet(&why)
-    ))
+/// `swe, law gave no answer: the model took too long`: each reason once; `told` stands on the screen already.
+fn no_answers(members: &[CouncilMember], told: Option<&str>) -> Vec<String> {
+    let mut whys: Vec<(String, Vec<String>)> = Vec::new();
+    for member in members {
+        let why = member.end.as_ref().and_then(MemberEnd::why_unanswered);
+        let Some(why) = why else { continue };
+        let name = quiet(&member.chosen.name);
+        match whys.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => whys.push((why, vec![name])),
+        }
+    }
+    let line = |(why, names): (String, Vec<String>)| {
+        let names = names.join(", ");
+        match told == Some(why.as_str()) {
+            true => format!("{names} gave no answer, for the reason above"),
+            false => format!("{names} gave no answer: {}", quiet(&why)),
+        }
+    };
+    whys.into_iter().map(line).collect()
 }
 
 /// Who was chosen and how, and below it who gave no answer, who disagrees, what is proposed, and how to see
@@ -129,7 +140,8 @@ fn lines_of(result: &CouncilResult) -> Vec<String> {
         };
         lines.push(why.to_owned());
     }
-    lines.extend(result.members.iter().filter_map(no_answer));
+    let told = result.shown().and_then(AskResult::why_unanswered);
+    lines.extend(no_answers(&result.members, told.as_deref()));
     lines.extend(review_lines(result));
     lines.extend(proposal_lines(result));
     if let Some(id) = &result.id {
@@ -176,7 +188,7 @@ fn chosen_lines(
     let chosen = &winner.chosen;
     let known = match (chosen.is_prior(), chosen.is_unrated_here()) {
         (true, _) => "nothing is known of them yet".to_owned(),
-        (false, true) => format!("nothing is rated in {}", quiet(&chosen.domain_names())),
+        (false, true) => format!("nothing is rated in {} yet", quiet(&chosen.domain_names())),
         (false, false) => "ratings expect as much of another".to_owned(),
     };
     match even {
@@ -239,10 +251,10 @@ fn proposal_lines(result: &CouncilResult) -> Vec<String> {
 fn review_lines(result: &CouncilResult) -> Vec<String> {
     let name = |at: usize| quiet(&result.members[at].chosen.name);
     let mut lines = Vec::new();
+    // Of each reason why there is no vote, who on whose answers.
+    let mut unread: Vec<(&str, Vec<(String, Vec<String>)>)> = Vec::new();
     for review in &result.reviews {
         let by = name(review.by);
-        // Of each reason why there is no vote, whose answers it is about.
-        let mut unread: Vec<(&str, Vec<String>)> = Vec::new();
         for said in &review.answers {
             let of = name(said.of);
             match &said.saying {
@@ -250,16 +262,27 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
                     lines.push(format!("{by} disagrees with {of}: {}", quiet(&saying.why)));
                 }
                 Ok(_) => {}
-                Err(why) => match unread.iter_mut().find(|(known, _)| known == &why.as_str()) {
-                    Some((_, about)) => about.push(of),
-                    None => unread.push((why, vec![of])),
-                },
+                Err(why) => {
+                    let at = unread.iter().position(|(known, _)| known == why);
+                    let at = at.unwrap_or_else(|| {
+                        unread.push((why, Vec::new()));
+                        unread.len() - 1
+                    });
+                    match unread[at].1.last_mut().filter(|(last, _)| *last == by) {
+                        Some((_, about)) => about.push(of),
+                        None => unread[at].1.push((by.clone(), vec![of])),
+                    }
+                }
             }
         }
-        let unread = unread.into_iter();
-        lines.extend(
-            unread.map(|(why, about)| format!("{by} on {}: {}", about.join(", "), quiet(why))),
-        );
     }
+    let unread = unread.into_iter().map(|(why, who)| {
+        let who = who.iter();
+        let who: Vec<String> = who
+            .map(|(by, about)| format!("{by} on {}", about.join(", ")))
+            .collect();
+        format!("{}: {}", who.join("; "), quiet(why))
+    });
+    lines.extend(unread);
     lines
 }

@@ -359,7 +359,10 @@ impl TurnScreen<'_> {
         }
         carried(asked, self.door());
         let context = &asked.turn.context;
-        disclosed(context).iter().for_each(|line| say(line));
+        if let Some(line) = disclosed(context) {
+            let (program, id) = (program(), &asked.id);
+            say(&format!("{line}; to see them: {program} context show {id}"));
+        }
         sent_sight(asked).iter().for_each(|line| say(line));
         let due = handoff::due_line(asked);
         due.iter().for_each(|line| say(line));

@@ -13,7 +13,9 @@ use crate::config::Config;
 use crate::home::locate;
 use crate::view::ask::unrecorded::ErrorView;
 
-use super::{argument_error, color_choice, command, command_for, print_help, unknown_command};
+use super::{
+    argument_error, color_choice, command, command_for, help_text, print_help, unknown_command,
+};
 use crate::cli::screen::choose_color;
 use crate::cli::screen::pager;
 use crate::cli::{COULD_NOT, print_view, say};
@@ -56,7 +58,7 @@ fn why(args: &[OsString], error: &clap::Error, can_quote: bool) -> String {
         _ => None,
     };
     let own = own.or_else(|| argument_error::answer(command(), args, error, can_quote));
-    own.unwrap_or_else(|| error.render().to_string())
+    own.unwrap_or_else(|| help_text(error))
 }
 
 /// What comes of a line of a chat that the parser took as no command: help that was asked for is

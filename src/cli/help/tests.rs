@@ -119,7 +119,7 @@ fn every_command_is_in_one_group() {
 fn help_fits_eighty_columns_and_looks_like_no_secret() {
     for (path, mut found) in all_commands() {
         for text in [found.render_help(), found.render_long_help()] {
-            let text = text.to_string();
+            let text = text.to_string().replace(HELD, " ");
             for line in text.lines() {
                 let width = line.chars().count();
                 // One example can't be broken: it is copied.
@@ -131,6 +131,18 @@ fn help_fits_eighty_columns_and_looks_like_no_secret() {
             }
             assert!(text.contains("\nExamples:\n  "), "{text}");
             assert_eq!(redact(&text).clean.as_str(), text, "'{path}'");
+        }
+    }
+}
+
+/// What is copied is whole, however narrow the terminal is.
+#[test]
+fn no_example_is_cut_in_a_narrow_terminal() {
+    for (path, found) in all_commands() {
+        let text = found.term_width(40).render_help().to_string();
+        let text = text.replace(HELD, " ");
+        for (typed, _) in examples_of(&path) {
+            assert!(text.contains(typed), "'{path}': {typed}\n{text}");
         }
     }
 }

@@ -18,14 +18,15 @@ use crate::app::keep::import::{
     imports, look_through, shown,
 };
 use crate::app::words::and_more;
+use crate::os::shell_word;
 use crate::record::ledger::imported::{IMPORT, ImportFormat};
 use crate::record::ledger::short_name::short_name;
 use crate::view::keep::erasure::{ErasureReachView, ErasureView};
 use crate::view::keep::import::{ImportListView, ImportSummaryView, ImportView, ShownImportView};
 
 use super::erase::say_what_is_left;
-use crate::cli::look::below_row;
 use crate::cli::look::conversation::imported_lines;
+use crate::cli::look::{LISTED, below_row, say_older};
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::signals::Wait;
 use crate::cli::screen::terminal::Spinner;
@@ -57,8 +58,12 @@ pub enum ImportCommand {
     Aua(ImportArgs),
     /// A message a line, as JSON: for everything else
     Jsonl(ImportArgs),
-    /// List imports
-    List,
+    /// List imports, newest last
+    List {
+        /// So many at most, the newest
+        #[arg(long, short = 'n', value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
+        number: u32,
+    },
     /// Show an import, and its conversations
     Show {
         /// As in import-3
@@ -101,7 +106,9 @@ impl ImportCommand {
             | ImportCommand::Llm(args)
             | ImportCommand::Aua(args)
             | ImportCommand::Jsonl(args) => !args.dry_run,
-            ImportCommand::List | ImportCommand::Show { .. } | ImportCommand::Erase { .. } => false,
+            ImportCommand::List { .. }
+            | ImportCommand::Show { .. }
+            | ImportCommand::Erase { .. } => false,
         }
     }
 }
@@ -145,7 +152,7 @@ pub async fn run(command: ImportCommand, json: bool) -> Result<u8, OpenHomeError
         ImportCommand::Llm(args) => (ImportFormat::Llm, args),
         ImportCommand::Aua(args) => (ImportFormat::Aua, args),
         ImportCommand::Jsonl(args) => (ImportFormat::JsonLines, args),
-        ImportCommand::List => return print_list(json),
+        ImportCommand::List { number } => return print_list(number, json),
         ImportCommand::Show { id } => return print_one(&id, json),
         ImportCommand::Erase {
             id,
@@ -218,11 +225,16 @@ async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, 
         }
     };
     let outcome = outcome?;
-    Ok(report(&outcome, dry_run, wait.exit_code(), json))
+    Ok(report(request, (&outcome, dry_run), wait.exit_code(), json))
 }
 
 /// Says what came of it, and gives the exit code.
-fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: bool) -> u8 {
+fn report(
+    request: &ImportRequest,
+    (outcome, dry_run): (&ImportOutcome, bool),
+    signalled: Option<u8>,
+    json: bool,
+) -> u8 {
     let error = outcome.fault.as_ref().map(error_words);
     let view = || ImportView::of(outcome, dry_run, error.clone());
     let printed = present(json, view, || outcome_text(outcome, dry_run));
@@ -243,7 +255,7 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
         say(&format!("{more} refused: --json names all of them"));
     }
     if outcome.end == ImportEnd::Whole && outcome.counts.is_nothing_but("only") {
-        say(&no_such_title(outcome));
+        say(&no_such_title(&request.source, outcome));
     }
     match (&error, outcome.end) {
         (Some(why), _) => {
@@ -279,14 +291,17 @@ fn report(outcome: &ImportOutcome, dry_run: bool, signalled: Option<u8>, json: b
 }
 
 /// That nothing is called as `--only` says.
-fn no_such_title(outcome: &ImportOutcome) -> String {
+fn no_such_title(source: &ImportSource, outcome: &ImportOutcome) -> String {
     let none = "no conversation in the file has this title: --only takes the whole title, in whatever case";
     let format = outcome.format.name();
     match outcome.near.as_slice() {
-        [] => format!(
-            "{none}. Without --only all of the file comes along: {} import {format} FILE",
-            program()
-        ),
+        [] => {
+            let (ImportSource::File(path) | ImportSource::FlatFolder(path)) = source;
+            let (program, file) = (program(), shell_word(path));
+            format!(
+                "{none}. Without --only all of the file comes along: {program} import {format} {file}"
+            )
+        }
         near => {
             let near: Vec<String> = near
                 .iter()
@@ -370,7 +385,8 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     };
     let in_place = match counts.replaced {
         0 => String::new(),
-        n => format!("; {n} of them in the place of an earlier import"),
+        1 => "; one of these conversations replaces an older version of itself".to_owned(),
+        n => format!("; {n} of these conversations replace older versions of themselves"),
     };
     line(counts.recorded, &format!("{recorded}{with}{in_place}"));
     let beside = [
@@ -432,10 +448,12 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     text
 }
 
-fn print_list(json: bool) -> Result<u8, OpenHomeError> {
-    let all = imports(&open::existing_home()?)?;
+fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
+    let (all, older) = imports(&open::existing_home()?, number)?;
+    say_older(older, number, "import list");
     let view = || ImportListView {
         imports: all.iter().map(ImportSummaryView::of).collect(),
+        older,
     };
     let text = || {
         if all.is_empty() {

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::look::council::{MOST_COUNCILS, RecordedCouncil, RecordedMember, list, one};
+use crate::app::look::council::{RecordedCouncil, RecordedMember, list, one};
 use crate::app::set_up::specialist::choice::thousandths;
 use crate::govern::council::{DecidedBy, confidence_label};
 use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
@@ -11,34 +11,44 @@ use crate::record::ledger::reply::readable;
 use crate::record::ledger::short_name::short_name;
 use crate::view::look::council::CouncilView;
 
-use super::zone_line;
+use super::{LISTED, say_older, zone_line};
 use crate::cli::screen::side_by_side::side_by_side;
 use crate::cli::screen::{beginning, columns, quiet, row};
-use crate::cli::{present, present_report, say};
+use crate::cli::{NEGATIVE, present, present_report, program, refusal, say};
 
 /// Subcommands of `gently council`.
 #[derive(Debug, Subcommand)]
 pub enum CouncilCommand {
     /// Show all answers of one, what reviews say of them, and which was chosen
     Show {
-        /// Its id as in council-1; the newest one without it
+        /// Its id as in council-1; the newest one without it, or last
         id: Option<String>,
     },
-    /// List councils
-    List,
+    /// List councils, newest first
+    List {
+        /// So many at most, the newest
+        #[arg(long, short = 'n', value_name = "N", default_value_t = LISTED, value_parser = clap::value_parser!(u32).range(1..))]
+        number: u32,
+    },
 }
 
 /// Runs the command.
 pub fn run(command: &CouncilCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         CouncilCommand::Show { id } => print_one(id.as_deref(), json),
-        CouncilCommand::List => print_list(json),
+        CouncilCommand::List { number } => print_list(*number, json),
     }
 }
 
 /// Prints the council of an id, or the newest one.
 pub fn print_one(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let council = one(&open::existing_home()?, id)?;
+    let Some(council) = one(&open::existing_home()?, id)? else {
+        let why = format!(
+            "{NONE}: {} ask --council NAME,NAME \"…\" asks one",
+            program()
+        );
+        return Ok(refusal(&why, json, NEGATIVE));
+    };
     Ok(present_report(
         json,
         || CouncilView::of(&council),
@@ -46,16 +56,15 @@ pub fn print_one(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     ))
 }
 
-fn print_list(json: bool) -> Result<u8, OpenHomeError> {
-    let (councils, has_more) = list(&open::existing_home()?)?;
-    if has_more {
-        say(&format!(
-            "older ones than the newest {MOST_COUNCILS} are not listed"
-        ));
-    }
+/// What is said where there is none.
+const NONE: &str = "no council is on record";
+
+fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
+    let (councils, older) = list(&open::existing_home()?, number)?;
+    say_older(older, number, "council list");
     let lines = || {
         if councils.is_empty() {
-            say("no council is on record");
+            say(NONE);
             return String::new();
         }
         let lines = councils.iter().map(|one| row(&line(one), &asked(one)));

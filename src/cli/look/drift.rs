@@ -171,7 +171,7 @@ fn line(event: &DriftDetails, now: Seconds) -> String {
     };
     let age = age(now.since(row.created_at));
     format!(
-        "{id}  {state}  {}, {}  {}  {age}\n    {}\n",
+        "{id}  {state}  {}, {}  {}  {age} ago\n    {}\n",
         quiet(&row.class),
         quiet(&row.severity),
         event.short,

@@ -17,6 +17,7 @@ pub(super) mod thread;
 use std::io::IsTerminal as _;
 
 use super::screen::columns;
+use super::{program, say};
 
 /// What stands in below a row of a list, on a terminal of this many columns or more.
 const WIDE: usize = 60;
@@ -26,6 +27,21 @@ pub(in crate::cli) fn below_row() -> &'static str {
     match columns(&std::io::stdout()) {
         Some(columns) if columns < WIDE => "    ",
         _ => "          ",
+    }
+}
+
+/// So many councils or imports are listed, unless another number is asked for.
+pub(in crate::cli) const LISTED: u32 = 200;
+
+/// That there are older ones than the `number` which are listed, and what lists all.
+pub(in crate::cli) fn say_older(older: usize, number: u32, command: &str) {
+    if older > 0 {
+        let listed = usize::try_from(number).unwrap_or(usize::MAX);
+        let all = listed.saturating_add(older);
+        let program = program();
+        say(&format!(
+            "{older} older not listed: {program} {command} -n {all}"
+        ));
     }
 }
 

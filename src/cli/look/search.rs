@@ -271,8 +271,14 @@ fn hit_lines(hit: &SearchHit) -> String {
         HitSource::Item { id, .. } => (short_name(id), "you".to_owned()),
     };
     let origin = match &hit.source {
-        HitSource::Imported { format, .. } => {
-            format!("    ({})\n", origin_words(Some(*format), Some(hit.at)))
+        HitSource::Imported {
+            format, said_at, ..
+        } => {
+            let said = said_at.map_or_else(String::new, |at| {
+                format!("    (its source dates it {})\n", minute(at))
+            });
+            let origin = origin_words(Some(*format), Some(hit.at));
+            format!("{said}    ({origin})\n")
         }
         _ => String::new(),
     };

@@ -137,7 +137,7 @@ pub(in crate::cli) fn block(figures: &Figures) -> String {
     lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
-/// `half within 4 s, nine in ten within 11 s`
+/// `half within 4 s, nine in ten within 11 s`; of one answer its own time.
 fn times_told(times: AnswerTimes) -> String {
     let within = |seconds: u64| match seconds {
         0 => "in less than a second".to_owned(),
@@ -145,6 +145,7 @@ fn times_told(times: AnswerTimes) -> String {
     };
     let most = within(times.ninetieth);
     match times.median == times.ninetieth {
+        true if times.count == 1 => most,
         true => format!("nine in ten {most}"),
         false => format!("half {}, nine in ten {most}", within(times.median)),
     }
@@ -230,12 +231,23 @@ mod tests {
             block(&figures),
             "    asked     5 questions (of them 3 reviews, 1 handoff): 5 answers\n"
         );
-        for (median, ninetieth, told) in [
-            (0, 0, "nine in ten in less than a second"),
-            (0, 3, "half in less than a second, nine in ten within 3 s"),
-            (4, 11, "half within 4 s, nine in ten within 11 s"),
+        for (count, median, ninetieth, told) in [
+            (1, 0, 0, "in less than a second"),
+            (1, 4, 4, "within 4 s"),
+            (2, 0, 0, "nine in ten in less than a second"),
+            (
+                2,
+                0,
+                3,
+                "half in less than a second, nine in ten within 3 s",
+            ),
+            (9, 4, 11, "half within 4 s, nine in ten within 11 s"),
         ] {
-            let times = AnswerTimes { median, ninetieth };
+            let times = AnswerTimes {
+                count,
+                median,
+                ninetieth,
+            };
             assert_eq!(times_told(times), told);
         }
         assert_eq!(money("USD", 12_300), "$0.0123");

@@ -175,14 +175,8 @@ fn context_text(details: &ContextDetails, verbose: bool) -> ContextText<'_> {
 }
 
 fn text(details: &ContextDetails, verbose: bool) -> String {
-    let exchange = &details.exchange;
-    if details.bundle.is_none() {
-        say(match exchange.not_kept {
-            Some(not_kept) if not_kept.bundle.is_some() => {
-                "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
-            }
-            _ => "nothing was put before a model for it, or it is not here any more",
-        });
+    if let Some(why) = details.missing() {
+        say(why);
     }
     context_text(details, verbose).print()
 }

@@ -11,7 +11,7 @@ use crate::app::remember::correction::{
     Thousandths, add, check, list, one,
 };
 use crate::app::remember::items::{RecordedItem, end};
-use crate::record::ledger::correction::{DecayClass, MANUAL, MEDIUM};
+use crate::record::ledger::correction::{ARBITER, DecayClass, IMPORT, MANUAL, MEDIUM};
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::short_name::short_name;
 use crate::record::ledger::specialist::GENERAL;
@@ -249,7 +249,11 @@ fn line(correction: &Correction) -> String {
         item.source
             .as_deref()
             .filter(|source| *source != MANUAL)
-            .map(|source| format!("from {}", quiet(source))),
+            .map(|source| match source {
+                ARBITER => "from a review in a council".to_owned(),
+                IMPORT => "from a file".to_owned(),
+                other => format!("from {}", quiet(other)),
+            }),
     );
     more.extend(item.observed_at.map(|at| format!("observed {at}")));
     with_brackets(line, &more)

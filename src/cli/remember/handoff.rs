@@ -206,7 +206,7 @@ fn failed(
     Ok(HandoffRunView {
         why: Some(clean(&error_words(error))),
         exit,
-        ..HandoffRunView::wanted(&place, trigger.name())
+        ..HandoffRunView::wanted(&place, trigger)
     })
 }
 
@@ -282,7 +282,7 @@ async fn attempt(
     drop(person);
     let mut view = HandoffRunView {
         model: Some(model),
-        ..HandoffRunView::wanted(&planned.place, planned.trigger().name())
+        ..HandoffRunView::wanted(&planned.place, planned.trigger())
     };
     match outcome {
         Ok(asked) => take_answer(&mut view, opened, planned, (&asked, signalled), told).await?,
@@ -362,7 +362,7 @@ fn take_error(view: &mut HandoffRunView, error: &AskError, signalled: Option<u8>
     };
 }
 
-/// `✔ handoff-1 · 8923fa34/7 · "Tax questions" · manual`, or why there is none.
+/// `✔ handoff-1 · 8923fa34/7 · "Tax questions" · asked for`, or why there is none.
 fn said(view: &HandoffRunView) -> String {
     let called = match &view.title {
         Some(title) => format!("\"{}\"", quiet(title)),
@@ -375,7 +375,7 @@ fn said(view: &HandoffRunView) -> String {
             "{} {}{exchange} · {called} · {}",
             mark("yes"),
             short_name(id),
-            view.trigger
+            view.because
         ),
         (None, why) => {
             let next = view.next.iter().map(|next| format!("\n  {next}"));
@@ -401,17 +401,23 @@ fn print_list(conversation: Option<&str>, json: bool) -> Result<u8, OpenHomeErro
     Ok(present(json, views, text))
 }
 
-/// `handoff-1  stale: 3 messages after it  "Tax questions"  (8923fa34/7, manual, openai/small-1b)`
+/// `handoff-1  stale: 3 messages after it  "Tax questions"  (8923fa34/7, asked for, openai/small-1b)`, and
+/// whether the next question of its conversation is shown it.
 fn line(shown: &ShownHandoff) -> String {
     let state = match shown.state {
         HandoffState::Valid => "valid".to_owned(),
         HandoffState::Stale { after } => format!("stale: {} after it", counted(after, "message")),
         HandoffState::Gone(missing) => format!("not valid: its text is {}", missing.name()),
     };
-    let (name, trigger) = (shown.name(), shown.handoff.trigger.name());
+    let next = match (shown.is_next, shown.state) {
+        (false, _) => "",
+        (true, HandoffState::Stale { .. }) => "; the next question is shown it, and them",
+        (true, _) => "; the next question is shown it",
+    };
+    let (name, trigger) = (shown.name(), shown.handoff.trigger.words());
     let (called, model) = (quiet(&shown.place.called()), quiet(&shown.model));
     let exchange = &shown.exchange;
-    format!("{name}  {state}  {called}  ({exchange}, {trigger}, {model})")
+    format!("{name}  {state}{next}  {called}  ({exchange}, {trigger}, {model})")
 }
 
 /// Prints a handoff; the newest without an id.

@@ -77,10 +77,17 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
     if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
     }
-    if let ConfigCommand::Set { key, value } = command {
-        home_for(key, value, &home)?;
+    let made = match command {
+        ConfigCommand::Set { key, value } => home_for(key, value, &home)?,
+        _ => None,
+    };
+    let said = run_in(command, &home, json, &open::env);
+    if let Some(made) = made {
+        // Under what was just set.
+        init::welcome(&made, &open::config(&made)?, &Notices::default());
+        open::note_files();
     }
-    let said = run_in(command, &home, json, &open::env)?;
+    let said = said?;
     meant.iter().for_each(|meant| say(&meant.why));
     // One value is for scripts; all of them are for reading.
     Ok(match command {
@@ -89,19 +96,16 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
     })
 }
 
-/// Makes a home for the first setting, as the first question does; none for what can't be set.
-fn home_for(key: &str, value: &str, path: &Path) -> Result<(), OpenHomeError> {
+/// Makes a home for the first setting, as the first question does, and gives it; none for what can't be
+/// set, and where there is one.
+fn home_for(key: &str, value: &str, path: &Path) -> Result<Option<Home>, OpenHomeError> {
     // An empty folder is no home yet; what is wrong with one that is, the setting does not mend.
     if !matches!(Home::open(path), Ok(None)) {
-        return Ok(());
+        return Ok(None);
     }
     settings::check_typed(key, value, path)?;
     let (home, is_new) = open::home_at(path)?;
-    if is_new {
-        init::welcome(&home, &open::config(&home)?, &Notices::default());
-        open::note_files();
-    }
-    Ok(())
+    Ok(is_new.then_some(home))
 }
 
 /// Does it in a given environment, and returns what stdout shows.

@@ -100,20 +100,24 @@ fn part(part: &AnswererPart) -> String {
 }
 
 fn times(times: ModelTimes) -> String {
-    format!(
-        "model     half of its answers took {} s at most, nine in ten {} s",
-        thousandths(times.median),
-        thousandths(times.ninetieth)
-    )
+    let (median, ninetieth) = (thousandths(times.median), thousandths(times.ninetieth));
+    match times.count {
+        1 => format!("model     {ninetieth} s for its answer"),
+        _ => format!(
+            "model     at most {median} s for half of its answers, {ninetieth} s for nine in ten"
+        ),
+    }
 }
 
-/// What people said, and how many councils it won; nothing where nobody said anything and it answered in
+/// What people said, and how many councils chose it; nothing where nobody said anything and it answered in
 /// none.
 fn said(part: &AnswererPart) -> Option<String> {
     let is_said = part.good + part.bad > 0 || part.won.is_some();
-    let won = part
-        .won
-        .map_or_else(String::new, |won| format!("; councils won: {won}"));
+    let won = part.won.map_or_else(String::new, |won| match won {
+        0 => "; chosen by no council".to_owned(),
+        1 => "; chosen by 1 council".to_owned(),
+        won => format!("; chosen by {won} councils"),
+    });
     is_said.then(|| format!("rated     {} good, {} bad{won}", part.good, part.bad))
 }
 
@@ -122,7 +126,7 @@ fn expected(part: &AnswererPart) -> Option<String> {
     let all = thousandths(part.expected?);
     if part.is_prior() {
         return Some(format!(
-            "expected  {all} of 1, as of all of whom nothing is rated yet"
+            "expected  {all} of 1: nothing of it is rated yet, and all begin with that"
         ));
     }
     let of = |rated: &RatedDomain| {

@@ -57,6 +57,20 @@ impl HandoffTrigger {
             HandoffTrigger::CoverageJobStale => "coverage_job_stale",
         }
     }
+
+    /// Why it was made, for a person.
+    pub const fn words(self) -> &'static str {
+        match self {
+            HandoffTrigger::TokenThreshold => "made because the model's window was filling",
+            HandoffTrigger::MessageCount => "made because many messages had no handoff",
+            HandoffTrigger::TimeGap => "made after a long silence",
+            HandoffTrigger::Manual => "asked for",
+            HandoffTrigger::CoverageJobNoBackup => "made by run --due, the first one",
+            HandoffTrigger::CoverageJobStale => {
+                "made by run --due, as messages had come after the last"
+            }
+        }
+    }
 }
 
 impl FromStr for HandoffTrigger {

@@ -144,6 +144,8 @@ impl ImportSummaryView {
 pub struct ImportListView {
     /// The oldest first.
     pub imports: Vec<ImportSummaryView>,
+    /// How many older ones are not listed.
+    pub older: usize,
 }
 
 /// One import, with its conversations.

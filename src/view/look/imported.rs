@@ -37,6 +37,8 @@ pub struct ListedImportView {
     pub digest: Option<String>,
     /// `current`, `replaced` or `erased`.
     pub state: &'static str,
+    /// Id of the newest version of it, where this is an older one.
+    pub replaced_by: Option<String>,
 }
 
 impl ListedImportView {
@@ -58,6 +60,7 @@ impl ListedImportView {
             import: row.import.clone(),
             digest: row.digest.map(|digest| digest.to_string()),
             state: row.state.name(),
+            replaced_by: listed.replaced_by.clone(),
         }
     }
 }

@@ -76,6 +76,8 @@ pub struct SearchHitView {
     pub imported: Option<String>,
     /// The place of the message in it, from 1.
     pub number: Option<u64>,
+    /// When an imported message was said, as its source says; null where that is not known.
+    pub source_at: Option<String>,
     /// What its conversation is called; null without one, and where that is not here.
     pub title: Option<String>,
     /// Id of the conversation; null for an item.
@@ -123,6 +125,7 @@ impl SearchHitView {
             origin: origin(None),
             imported: None,
             number: None,
+            source_at: None,
             title: hit.title.clone(),
             conversation: None,
             exchange: None,
@@ -160,6 +163,7 @@ impl SearchHitView {
                 format,
                 by_user,
                 model,
+                said_at,
             } => {
                 view.kind = "imported";
                 view.origin = origin(Some(*format));
@@ -169,6 +173,7 @@ impl SearchHitView {
                 };
                 view.imported = Some(id.clone());
                 view.number = Some(*number);
+                view.source_at = said_at.map(|at| at.to_string());
                 view.model.clone_from(model);
             }
             HitSource::Item { id, kind } => {

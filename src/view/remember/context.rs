@@ -190,6 +190,8 @@ pub struct ContextView {
     pub bundle_hash: Option<Hash32>,
     /// The bundle as it is stored.
     pub bundle: Option<Value>,
+    /// Why the bundle is not here, in a sentence; null where it is.
+    pub missing: Option<&'static str>,
     /// Whether texts were kept when it was recorded.
     pub kept: bool,
     /// The documents that its digests are over.
@@ -208,6 +210,7 @@ impl ContextView {
             disclosure: disclosed(&details.refs),
             bundle_hash: exchange.bundle_hash,
             bundle: bundle.and_then(|text| serde_json::from_str(text).ok()),
+            missing: details.missing(),
             kept: exchange.not_kept.is_none(),
             digests: details.digests.as_ref().map(TurnDigestsView::of),
         }

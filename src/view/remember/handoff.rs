@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::app::look::conversation::QuestionPlace;
 use crate::app::remember::handoff::pressure::DueHandoff;
 use crate::app::remember::handoff::{HandoffState, ShownHandoff};
+use crate::record::ledger::handoff::HandoffTrigger;
 use crate::view::ask::warning::WarningView;
 
 /// A handoff with its text.
@@ -15,6 +16,8 @@ pub struct HandoffView {
     pub id: String,
     /// `valid`, `stale` (there are messages after it), or `not valid` (its text is not there).
     pub state: &'static str,
+    /// Whether it is the one that the next question of its conversation is shown.
+    pub next: bool,
     /// How many messages there are after it; null where it is not stale.
     pub messages_after: Option<u64>,
     /// Why its text is not there: `erased`, `not kept`, `withheld`, `changed since it was recorded`;
@@ -56,6 +59,7 @@ impl HandoffView {
         HandoffView {
             id: handoff.id.clone(),
             state: shown.state.name(),
+            next: shown.is_next,
             messages_after: after,
             missing,
             conversation: handoff.conversation,
@@ -82,6 +86,8 @@ pub struct HandoffRunView {
     pub title: Option<String>,
     /// Why it was asked for.
     pub trigger: &'static str,
+    /// The same in words.
+    pub because: &'static str,
     /// Id of the handoff; null where there is none.
     pub handoff: Option<String>,
     /// What screens call the exchange; null where none is on record.
@@ -104,11 +110,12 @@ pub struct HandoffRunView {
 
 impl HandoffRunView {
     /// Before anything is known but what was wanted.
-    pub fn wanted(place: &QuestionPlace, trigger: &'static str) -> Self {
+    pub fn wanted(place: &QuestionPlace, trigger: HandoffTrigger) -> Self {
         HandoffRunView {
             conversation: place.short.clone(),
             title: place.title.text.clone(),
-            trigger,
+            trigger: trigger.name(),
+            because: trigger.words(),
             handoff: None,
             exchange: None,
             model: None,

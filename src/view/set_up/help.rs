@@ -54,7 +54,7 @@ pub struct ChatHelpView {
     /// Each with what it does.
     pub commands: Vec<ChatCommandView>,
     /// What keys do, and signs in a line; a sentence or two each.
-    pub keys: [&'static str; 3],
+    pub keys: [&'static str; 4],
 }
 
 /// A command of a chat.

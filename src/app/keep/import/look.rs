@@ -25,8 +25,17 @@ pub struct ImportSummary {
     pub conversations: u64,
 }
 
+/// The newest imports of a home, so many at most, the oldest first, and how many older ones there are.
+pub fn imports(home: &Home, most: u32) -> Result<(Vec<ImportSummary>, usize), OpenHomeError> {
+    let mut all = all(home)?;
+    let older = all
+        .len()
+        .saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
+    Ok((all.split_off(older), older))
+}
+
 /// All imports of a home, the oldest first.
-pub fn imports(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
+fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
     let store = open::store(home)?;
     store.reading(|store| {
         let mut found: Vec<ImportSummary> = Vec::new();
@@ -64,7 +73,7 @@ pub fn shown(
     typed: &str,
 ) -> Result<(ImportSummary, Vec<ListedImport>), OpenHomeError> {
     let id = record_name(typed).unwrap_or_else(|| typed.trim().to_owned());
-    let found = imports(home)?.into_iter().find(|one| one.id == id);
+    let found = all(home)?.into_iter().find(|one| one.id == id);
     let found = found.ok_or_else(|| {
         if id.starts_with("imported:") {
             let name = short_name(&id);

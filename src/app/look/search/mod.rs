@@ -166,6 +166,8 @@ pub enum HitSource {
         by_user: bool,
         /// The model, as its source names it.
         model: Option<String>,
+        /// When it was said, as its source says.
+        said_at: Option<Seconds>,
     },
     /// What somebody put on record.
     Item {
@@ -657,6 +659,7 @@ impl<'a> Search<'a> {
                         format: format_of(&said).unwrap_or(message.format),
                         by_user,
                         model: written.model.map(str::to_owned),
+                        said_at: written.at,
                     },
                     title: message.title.clone(),
                     snippet: Some(Snippet::of(found.text(), spans)),

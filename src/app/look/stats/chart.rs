@@ -88,6 +88,7 @@ mod tests {
             questions,
             answers: questions,
             times: Some(AnswerTimes {
+                count: 2,
                 median: questions,
                 ninetieth: questions.saturating_mul(2),
             }),

@@ -62,6 +62,8 @@ pub struct TokenCount {
 /// How long answers took, in whole seconds, as the log's times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerTimes {
+    /// How many there are.
+    pub count: usize,
     /// Half of them took no longer.
     pub median: u64,
     /// Nine in ten took no longer.
@@ -194,7 +196,11 @@ impl Tally {
         self.took.sort_unstable();
         self.figures.times = percentile(&self.took, 50)
             .zip(percentile(&self.took, 90))
-            .map(|(median, ninetieth)| AnswerTimes { median, ninetieth });
+            .map(|(median, ninetieth)| AnswerTimes {
+                count: self.took.len(),
+                median,
+                ninetieth,
+            });
         self.figures
     }
 }

@@ -67,6 +67,8 @@ pub struct ShownHandoff {
     pub handoff: Handoff,
     /// Whether it can be gone on from.
     pub state: HandoffState,
+    /// Whether it is the one that the next question of its conversation is shown.
+    pub is_next: bool,
     /// What it says; none where that is not there.
     pub text: Option<String>,
     /// What screens call its exchange.
@@ -167,8 +169,13 @@ impl<'a> HandoffReader<'a> {
         };
         let row = self.store.exchange(handoff.exchange)?;
         let exchange = find::short_id_of(self.store, handoff.exchange)?;
+        let newest = match state.is_readable() {
+            true => self.newest(handoff.conversation)?,
+            false => None,
+        };
         Ok(ShownHandoff {
             state,
+            is_next: newest.is_some_and(|newest| newest.id == handoff.id),
             text: text.ok(),
             exchange: exchange.unwrap_or_else(|| handoff.exchange.to_string()),
             at: row.as_ref().map_or(Seconds::ZERO, |row| row.created_at),

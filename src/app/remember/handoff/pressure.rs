@@ -28,7 +28,7 @@ pub struct DueHandoff {
 
 impl DueHandoff {
     /// That it is due, and why, in a sentence without its end: `a handoff is due: 31 messages without
-    /// one (message_count)`.
+    /// one`.
     pub fn sentence(&self) -> String {
         let ContextPressure {
             tokens,
@@ -48,7 +48,7 @@ impl DueHandoff {
             ),
             _ => format!("{} without one", counted(messages, "message")),
         };
-        format!("a handoff is due: {why} ({})", self.trigger.name())
+        format!("a handoff is due: {why}")
     }
 }
 

@@ -68,9 +68,9 @@ impl ChosenSpecialist {
         self.bids.iter().all(|(_, bid)| bid.rated_here == 0)
     }
 
-    /// The domains of the question, by name.
+    /// The domains of the question, each by its name in quotation marks.
     pub fn domain_names(&self) -> String {
-        let names = self.shares.iter().map(|one| one.domain.as_str());
+        let names = self.shares.iter().map(|one| format!("\"{}\"", one.domain));
         names.collect::<Vec<_>>().join(", ")
     }
 

@@ -79,6 +79,10 @@ pub async fn run(chat: &mut Chat) -> u8 {
             }
             ChatLine::Command(command) => match perform(chat, command).await {
                 AfterCommand::Prompt => continue,
+                AfterCommand::Refused => {
+                    lines.offer(line.trim_end());
+                    continue;
+                }
                 AfterCommand::Moved => {
                     offer_history(chat, &mut lines);
                     continue;

@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Parser as _;
+use clap::{Parser as _, ValueEnum as _};
 use rustyline::completion::unescape;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
 use crate::app::ask::references::{ContextRequest, check};
 use crate::app::home::open::OpenHomeError;
+use crate::app::look::council::newest_of;
 use crate::app::set_up::specialist::called;
-use crate::cli::args::{Audit, Cli, Command};
+use crate::cli::args::{AccuracyArg, Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
-use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
+use crate::cli::{
+    COULD_NOT, FINE, could_not, json_line, print, print_reply, print_words, say, stopped,
+};
+use crate::record::ledger::council::AccuracyLevel;
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
@@ -29,6 +33,8 @@ const NOTHING_ASKED: &str = "nothing was asked in this conversation yet";
 pub enum AfterCommand {
     /// The next line.
     Prompt,
+    /// The next line: this one was refused, and is offered again to be mended.
+    Refused,
     /// The chat stands elsewhere, or what is on record is not what it was.
     Moved,
     /// A question.
@@ -37,17 +43,26 @@ pub enum AfterCommand {
     Ended(u8),
 }
 
+impl AfterCommand {
+    /// Behind a command that leaves the chat where it stands.
+    fn done(code: u8) -> AfterCommand {
+        match code {
+            COULD_NOT => AfterCommand::Refused,
+            _ => AfterCommand::Prompt,
+        }
+    }
+}
+
 /// Does a command; what goes wrong is said.
 pub async fn perform(chat: &mut Chat, command: ChatCommand) -> AfterCommand {
     let json = chat.json;
-    act_on(chat, command).await.unwrap_or_else(|error| {
-        stopped(&error, json);
-        AfterCommand::Prompt
-    })
+    act_on(chat, command)
+        .await
+        .unwrap_or_else(|error| AfterCommand::done(stopped(&error, json)))
 }
 
 async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, OpenHomeError> {
-    match command {
+    let code = match command {
         ChatCommand::Help => print_help(chat.json),
         ChatCommand::New(title) => return begin_other(chat, title).await,
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
@@ -75,9 +90,10 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Rate { is_good, why } => rate(chat, is_good, why.as_deref()).await?,
         ChatCommand::Specialist(None) => do_words(chat, &["specialist", "list"]).await,
         ChatCommand::Specialist(Some(name)) => choose_specialist(chat, &name).await?,
-        ChatCommand::Council(None) => do_words(chat, &["council", "show"]).await,
+        ChatCommand::Council(None) => show_council(chat).await?,
         ChatCommand::Council(Some(names)) => choose_council(chat, &names)?,
-        ChatCommand::Accuracy(level) => choose_accuracy(chat, &level)?,
+        ChatCommand::Accuracy(None) => say_levels(chat),
+        ChatCommand::Accuracy(Some(level)) => choose_accuracy(chat, &level)?,
         ChatCommand::Correct(text) => correct(chat, &text).await?,
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
@@ -88,15 +104,15 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Verify => return Ok(verify(chat.json).await),
         ChatCommand::Edit(begun) => return Ok(edit(chat, &begun)),
         ChatCommand::Quit => return Ok(AfterCommand::Ended(FINE)),
-    }
-    Ok(AfterCommand::Prompt)
+    };
+    Ok(AfterCommand::done(code))
 }
 
-fn print_help(json: bool) {
+fn print_help(json: bool) -> u8 {
     match json {
         true => print(&json_line(&help_view())),
         false => print_words(&help()),
-    };
+    }
 }
 
 /// Leaves this conversation for another one that begins.
@@ -147,77 +163,77 @@ async fn give_title(chat: &mut Chat, title: String) -> Result<AfterCommand, Open
         return begin(chat, Some(title)).await;
     };
     let words = ["conversation", "rename", "--", &thread, &title];
-    do_words(chat, &words).await;
-    Ok(AfterCommand::Prompt)
+    Ok(AfterCommand::done(do_words(chat, &words).await))
 }
 
 /// Puts this conversation, and those that begin here, into a project.
-async fn join(chat: &mut Chat, project: &str) -> Result<(), OpenHomeError> {
+async fn join(chat: &mut Chat, project: &str) -> Result<u8, OpenHomeError> {
     chat.join(project)?;
-    match chat.thread.map(|thread| thread.to_string()) {
+    Ok(match chat.thread.map(|thread| thread.to_string()) {
         Some(thread) => do_words(chat, &["conversation", "move", "--", &thread, project]).await,
-        None => say(&format!(
+        None => told(&format!(
             "the new conversation joins {} with its first question",
             quiet(project)
         )),
-    }
-    Ok(())
+    })
 }
 
-async fn choose_model(chat: &mut Chat, model: &str) -> Result<(), OpenHomeError> {
+async fn choose_model(chat: &mut Chat, model: &str) -> Result<u8, OpenHomeError> {
     if let Some(why) = chat.choose_model(model).await? {
         say(&why);
     }
     let chosen = chat.settings.model.as_deref().unwrap_or(model);
-    say(&format!("{} is asked from here on", quiet(chosen)));
-    Ok(())
+    Ok(told(&format!("{} is asked from here on", quiet(chosen))))
 }
 
-async fn search(chat: &Chat, text: &str) {
+async fn search(chat: &Chat, text: &str) -> u8 {
     let words = [&["search", "--"], in_words(text).as_slice()].concat();
-    do_words(chat, &words).await;
+    do_words(chat, &words).await
 }
 
-fn search_deep(chat: &mut Chat, deep: bool) {
+fn search_deep(chat: &mut Chat, deep: bool) -> u8 {
     chat.settings.context.deep = deep;
-    say(match deep {
+    told(match deep {
         true => "the turns of all conversations are searched, too",
         false => "the turns of other conversations are not searched",
-    });
+    })
 }
 
 /// Lists what was wrong with answers of this conversation; of all, where nothing was asked in it yet.
-async fn list_drift(chat: &Chat) {
+async fn list_drift(chat: &Chat) -> u8 {
     let thread = chat.thread.map(|thread| thread.to_string());
     match thread {
         Some(thread) => do_words(chat, &["drift", "list", "--conversation", &thread]).await,
-        None => say(NOTHING_ASKED),
+        None => told(NOTHING_ASKED),
     }
 }
 
 /// Says that what was wrong with answers is dealt with; `all` is all of this conversation.
-async fn close_drift(chat: &Chat, ids: &[String]) {
+async fn close_drift(chat: &Chat, ids: &[String]) -> u8 {
     let thread = chat.thread.map(|thread| thread.to_string());
     match (ids, thread) {
         ([all], Some(thread)) if all == "all" => {
-            do_words(chat, &["drift", "close", "--conversation", &thread]).await;
+            do_words(chat, &["drift", "close", "--conversation", &thread]).await
         }
-        ([all], None) if all == "all" => say(NOTHING_ASKED),
+        ([all], None) if all == "all" => told(NOTHING_ASKED),
         (ids, _) => {
             let ids = ids.iter().map(String::as_str);
             let words: Vec<&str> = ["drift", "close", "--"].into_iter().chain(ids).collect();
-            do_words(chat, &words).await;
+            do_words(chat, &words).await
         }
     }
 }
 
 /// Destroys the texts of an exchange; `last` is the last one of this conversation.
 async fn erase(chat: &Chat, id: &str) -> Result<AfterCommand, OpenHomeError> {
-    match id {
+    let code = match id {
         "last" => do_of_last(chat, &["erase", "--"]).await?,
         _ => do_words(chat, &["erase", "--", id]).await,
-    }
-    Ok(AfterCommand::Moved)
+    };
+    Ok(match AfterCommand::done(code) {
+        AfterCommand::Prompt => AfterCommand::Moved,
+        refused => refused,
+    })
 }
 
 /// Has a question written in an editor.
@@ -245,28 +261,31 @@ fn in_words(text: &str) -> Vec<&str> {
     text.split(ends).filter(|word| !word.is_empty()).collect()
 }
 
-/// Does what the command of these words does.
-async fn do_words(chat: &Chat, words: &[&str]) {
+/// Says it, and that all is well.
+fn told(line: &str) -> u8 {
+    say(line);
+    FINE
+}
+
+/// Does what the command of these words does, and gives its exit code.
+async fn do_words(chat: &Chat, words: &[&str]) -> u8 {
     match Cli::try_parse_from(["gently"].iter().chain(words)) {
-        Ok(cli) => {
-            crate::cli::perform(cli.command, chat.json).await;
-        }
+        Ok(cli) => crate::cli::perform(cli.command, chat.json).await,
         Err(error) => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
-            could_not(line.trim_start_matches("error: "), chat.json);
+            could_not(line.trim_start_matches("error: "), chat.json)
         }
     }
 }
 
 /// Does that to the exchange of this conversation that was asked last; says so where there is none.
-async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<(), OpenHomeError> {
+async fn do_of_last(chat: &Chat, words: &[&str]) -> Result<u8, OpenHomeError> {
     let last = last_asked(chat)?;
-    match last {
+    Ok(match last {
         Some(id) => do_words(chat, &[words, &[id.as_str()]].concat()).await,
-        None => say(NOTHING_ASKED),
-    }
-    Ok(())
+        None => told(NOTHING_ASKED),
+    })
 }
 
 /// Id of the question of this conversation that was asked last.
@@ -278,30 +297,27 @@ fn last_asked(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
 }
 
 /// Says of the answer of this conversation that came last whether it was good.
-async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<(), OpenHomeError> {
+async fn rate(chat: &Chat, is_good: bool, why: Option<&str>) -> Result<u8, OpenHomeError> {
     let verdict = if is_good { "good" } else { "bad" };
     if let Some((id, why)) = why.and_then(rated_by_id) {
         let why = why.map(|why| format!("--why={why}"));
         let mut words = vec!["rate"];
         words.extend(why.as_deref());
         words.extend(["--", id, verdict]);
-        do_words(chat, &words).await;
-        return Ok(());
+        return Ok(do_words(chat, &words).await);
     }
     let why = why.map(|why| format!("--why={why}"));
     let last = last_asked(chat)?;
     let Some(last) = last else {
-        say(NOTHING_ASKED);
-        return Ok(());
+        return Ok(told(NOTHING_ASKED));
     };
     let mut words = vec!["rate", last.as_str(), verdict];
     words.extend(why.as_deref());
-    do_words(chat, &words).await;
-    Ok(())
+    Ok(do_words(chat, &words).await)
 }
 
 /// Asks a specialist from here on, or models by their own names, and says who answers.
-async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeError> {
+async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<u8, OpenHomeError> {
     let several = chat.several();
     let found = chat.choose_specialist(name)?;
     if let Some(several) = several {
@@ -309,48 +325,74 @@ async fn choose_specialist(chat: &mut Chat, name: &str) -> Result<(), OpenHomeEr
     }
     let Some(found) = found else {
         let model = chat.answering().await?.id;
-        say(&format!(
+        return Ok(told(&format!(
             "no specialist is asked; {} answers from here on, and /model NAME asks another one",
             quiet(&model)
-        ));
-        return Ok(());
+        )));
     };
     let model = found.model.as_deref().map_or_else(String::new, quiet);
     let name = quiet(&called(&found));
-    say(&format!("{name} answers from here on ({model})"));
-    Ok(())
+    Ok(told(&format!("{name} answers from here on ({model})")))
+}
+
+/// Shows the newest council of this conversation.
+async fn show_council(chat: &Chat) -> Result<u8, OpenHomeError> {
+    let newest = match chat.thread {
+        Some(thread) => newest_of(&chat.opened()?.store, thread)?,
+        None => None,
+    };
+    Ok(match newest {
+        Some(id) => do_words(chat, &["council", "show", "--", &id]).await,
+        None => told(
+            "no council answered in this conversation yet: /council NAME,NAME asks one; gently council list, \
+             typed here, lists those of all conversations",
+        ),
+    })
 }
 
 /// Asks several specialists at once from here on, or one of them, and says so.
-fn choose_council(chat: &mut Chat, names: &str) -> Result<(), OpenHomeError> {
+fn choose_council(chat: &mut Chat, names: &str) -> Result<u8, OpenHomeError> {
     chat.choose_council(names)?;
-    say_who(chat);
-    Ok(())
+    Ok(say_who(chat))
 }
 
 /// Asks for answers that are so sure from here on, and says so.
-fn choose_accuracy(chat: &mut Chat, level: &str) -> Result<(), OpenHomeError> {
+fn choose_accuracy(chat: &mut Chat, level: &str) -> Result<u8, OpenHomeError> {
     chat.choose_accuracy(level)?;
-    say_who(chat);
-    Ok(())
+    Ok(say_who(chat))
+}
+
+/// Says which level is in force, and which there are.
+fn say_levels(chat: &Chat) -> u8 {
+    let in_force = chat.settings.accuracy.map(AccuracyLevel::name);
+    say(&match in_force {
+        Some(name) => format!("accuracy {name} is in force; the levels:"),
+        None => "no accuracy is asked for; the levels:".to_owned(),
+    });
+    for level in AccuracyArg::value_variants() {
+        let Some(value) = level.to_possible_value() else {
+            continue;
+        };
+        let help = value.get_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        say(&format!("  /accuracy {:8}  {help}", value.get_name()));
+    }
+    told("  /accuracy none      One model answers, as without a level")
 }
 
 /// Says who answers from here on, where that is no one model.
-fn say_who(chat: &Chat) {
+fn say_who(chat: &Chat) -> u8 {
     match chat.several() {
-        Some(who) => say(&format!("{} from here on", quiet(&who))),
-        None => say("one model answers from here on"),
+        Some(who) => told(&format!("{} from here on", quiet(&who))),
+        None => told("one model answers from here on"),
     }
 }
 
 /// Puts a correction on record, about the question of this conversation that was asked last.
-async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
+async fn correct(chat: &Chat, text: &str) -> Result<u8, OpenHomeError> {
     let said = match CorrectionText::of(text) {
         Ok(said) => said,
-        Err(why) => {
-            could_not(&why, chat.json);
-            return Ok(());
-        }
+        Err(why) => return Ok(could_not(&why, chat.json)),
     };
     let last = last_asked(chat)?;
     let about: &[&str] = match &last {
@@ -361,8 +403,7 @@ async fn correct(chat: &Chat, text: &str) -> Result<(), OpenHomeError> {
     let mut words = [&["correction", "add"], about].concat();
     words.extend(rejected.as_deref());
     words.extend(["--", &said.claim]);
-    do_words(chat, &words).await;
-    Ok(())
+    Ok(do_words(chat, &words).await)
 }
 
 async fn verify(json: bool) -> AfterCommand {
@@ -390,9 +431,10 @@ fn help_view() -> ChatHelpView {
 }
 
 /// What keys do, and signs.
-const KEYS: [&str; 3] = [
+const KEYS: [&str; 4] = [
     "Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.",
-    "Ctrl-C clears the line, or gives up an answer. Up brings earlier questions.",
+    "Ctrl-C clears the line, or gives up an answer.",
+    "Up brings earlier questions, and a command that was refused.",
     "Tab completes. // begins a question with a slash.",
 ];
 
@@ -447,15 +489,14 @@ pub async fn say_place(chat: &Chat, new: &str) {
 }
 
 /// Changes what of the earlier turns is shown to the model, and says what that is from here on.
-fn refer(chat: &mut Chat, turns: Option<ShownTurns>) -> Result<(), OpenHomeError> {
+fn refer(chat: &mut Chat, turns: Option<ShownTurns>) -> Result<u8, OpenHomeError> {
     if let (Some(ShownTurns::These(refs)), Ok(opened)) = (&turns, chat.opened()) {
         check(&opened.store, refs, chat.thread)?;
     }
     if let Some(turns) = turns {
         turns.put_into(&mut chat.settings.context);
     }
-    say(&shown_turns(&chat.settings.context));
-    Ok(())
+    Ok(told(&shown_turns(&chat.settings.context)))
 }
 
 fn shown_turns(context: &ContextRequest) -> String {
@@ -469,24 +510,21 @@ fn shown_turns(context: &ContextRequest) -> String {
 }
 
 /// Puts a file behind the next question, takes all back, or says which stand there.
-fn attach(chat: &mut Chat, path: Option<&str>) {
+fn attach(chat: &mut Chat, path: Option<&str>) -> u8 {
     let files = &mut chat.settings.files;
     match path {
         None => {}
         Some("none") => files.clear(),
         Some(path) => match Attachment::read(&meant(path)) {
             Ok(file) => files.push(file),
-            Err(why) => {
-                could_not(&why, chat.json);
-                return;
-            }
+            Err(why) => return could_not(&why, chat.json),
         },
     }
     let names: Vec<String> = files.iter().map(|file| quiet(&file.name)).collect();
-    say(&match names.is_empty() {
+    told(&match names.is_empty() {
         true => "no file goes with the next question".to_owned(),
         false => format!("with the next question goes {}", names.join(", ")),
-    });
+    })
 }
 
 /// A path as it was typed or completed: `~/` is the home folder, a blank may be escaped or stand in

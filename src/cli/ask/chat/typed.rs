@@ -78,10 +78,10 @@ pub enum ChatCommand {
     /// Ask this specialist from here on; none for models by their own names.
     Specialist(Option<String>),
     /// Ask these specialists at once from here on; none for one of them. Without names the newest
-    /// council is shown.
+    /// council of this conversation is shown.
     Council(Option<String>),
-    /// How sure answers are to be from here on; none for as before.
-    Accuracy(String),
+    /// How sure answers are to be from here on; list the levels without one.
+    Accuracy(Option<String>),
     /// Put a note on record.
     Note(String),
     /// List what was wrong with answers.
@@ -246,12 +246,12 @@ pub const COMMANDS: [CommandHelp; 26] = [
     help(
         "council",
         "[A,B]",
-        "ask these at once from here on; none; show the last one",
+        "ask these at once from here on; none; show the last",
     ),
     help(
         "accuracy",
-        "LEVEL",
-        "fast, balanced, high or maximum from here on; none",
+        "[LEVEL]",
+        "how sure answers are to be from here on; list them",
     ),
     help(
         "good",
@@ -406,11 +406,14 @@ impl ChatCommand {
                 why: text(),
             }),
             "specialist" => Ok(ChatCommand::Specialist(text())),
-            "council" => Ok(ChatCommand::Council(text())),
-            "accuracy" => needed().map(ChatCommand::Accuracy),
-            "correct" => needed().map(ChatCommand::Correct),
-            "fact" => needed().map(ChatCommand::Fact),
-            "note" => needed().map(ChatCommand::Note),
+            "council" => match of_councils(rest) {
+                Some(why) => Err(why),
+                None => Ok(ChatCommand::Council(text())),
+            },
+            "accuracy" => Ok(ChatCommand::Accuracy(text())),
+            "correct" => said(name, "correction", rest).map(ChatCommand::Correct),
+            "fact" => said(name, "fact", rest).map(ChatCommand::Fact),
+            "note" => said(name, "note", rest).map(ChatCommand::Note),
             "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
             "drift" if rest == "close" => Err(
                 "/drift close takes ids of warnings behind it, as /drift lists them, or all for those of this \
@@ -501,6 +504,57 @@ fn closed(rest: &str) -> Option<ChatCommand> {
     let is_close = words.next().is_some_and(|word| word == "close");
     let ids: Vec<String> = words.collect();
     (is_close && !ids.is_empty()).then_some(ChatCommand::CloseDrift(ids))
+}
+
+/// How councils are listed and shown, where somebody types that behind `/council`.
+fn of_councils(rest: &str) -> Option<String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let is_id = |word: &str| word == "last" || IdKind::word_of(word) == Some("council");
+    let command = match words.as_slice() {
+        ["list"] => "list".to_owned(),
+        ["show"] => "show".to_owned(),
+        ["show", id] => format!("show {id}"),
+        [id] if is_id(id) => format!("show {id}"),
+        _ => return None,
+    };
+    Some(format!(
+        "/council takes names of specialists; {PROGRAM} council {}, typed here, does that, and /council alone \
+         shows the newest of this conversation",
+        crate::cli::screen::quiet(&command)
+    ))
+}
+
+/// The text that goes on record, which a command of the shell behind it is not: `/fact ratify fact-1`.
+fn said(name: &str, group: &str, rest: &str) -> Result<String, String> {
+    if rest.is_empty() {
+        return Err(takes(name));
+    }
+    let mut words = rest.split_whitespace();
+    let verb = words.next().unwrap_or_default();
+    let behind: Vec<&str> = words.collect();
+    let is_id = |word: &&str| word.starts_with("--") || IdKind::word_of(word).is_some();
+    let is_command = match verb {
+        "list" => behind.iter().all(|word| word.starts_with("--")),
+        "ratify" if group == "note" => false,
+        "ratify" | "retire" | "show" => behind.len() < 2 || behind.iter().all(|word| is_id(&word)),
+        _ => false,
+    };
+    if !is_command {
+        return Ok(rest.to_owned());
+    }
+    let id = if behind.is_empty() && verb != "list" {
+        " ID".to_owned()
+    } else {
+        behind.iter().map(|word| format!(" {word}")).collect()
+    };
+    let group = match verb {
+        "show" => String::new(),
+        _ => format!("{group} "),
+    };
+    let command = crate::cli::screen::quiet(&format!("{PROGRAM} {group}{verb}{id}"));
+    Err(format!(
+        "nothing was recorded: /{name} takes a text; {command}, typed here, does that"
+    ))
 }
 
 /// `last:5`, `none`, `usual`, or ids; none when nothing is said.
@@ -743,6 +797,18 @@ mod tests {
             ("/rate last good", "gently rate ID good"),
             ("/handoff", "gently handoff run, typed here"),
             ("/rename x", "/title TEXT"),
+            ("/council list", "gently council list, typed here"),
+            ("/council council-2", "gently council show council-2"),
+            ("/fact ratify fact-1", "gently fact ratify fact-1, typed"),
+            ("/fact ratify", "gently fact ratify ID, typed here"),
+            ("/fact list", "nothing was recorded"),
+            ("/fact show fact-3", "gently show fact-3, typed here"),
+            (
+                "/note retire note-1 note-2",
+                "gently note retire note-1 note-2",
+            ),
+            ("/correct ratify correction-1", "gently correction ratify"),
+            ("/fact", "/fact TEXT"),
         ] {
             match ChatLine::of(line) {
                 ChatLine::Mistyped { why, .. } => assert!(why.contains(said), "{line}: {why}"),
@@ -770,6 +836,20 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_text_that_begins_as_a_command_does_is_one() {
+        for text in [
+            "ratify the contract before May",
+            "list comprehensions are lazy in Haskell",
+            "show business is hard",
+        ] {
+            let expected = ChatLine::Command(ChatCommand::Fact(text.to_owned()));
+            assert_eq!(ChatLine::of(&format!("/fact {text}")), expected);
+        }
+        let councils = ChatLine::Command(ChatCommand::Council(Some("list,law".to_owned())));
+        assert_eq!(ChatLine::of("/council list,law"), councils);
     }
 
     #[test]

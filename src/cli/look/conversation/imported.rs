@@ -44,7 +44,8 @@ pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, O
     Ok(printed)
 }
 
-/// `imported-1  2026-11-24 02:15   12 messages  What should I pack?`, and below it where it is from.
+/// `imported-1  2026-11-24 02:15   12 messages  What should I pack?`, and below it where it is from, and
+/// which version took its place.
 pub fn listed_lines(listed: &ListedImport) -> String {
     let at = listed.row.updated_at.or(listed.row.created_at);
     let at = at.map(minute).unwrap_or_default();
@@ -56,12 +57,22 @@ pub fn listed_lines(listed: &ListedImport) -> String {
     let mut beside = vec![origin_words(listed.row.format, listed.at)];
     beside.extend(listed.project.as_deref().map(quiet));
     beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
+    let below = below_row();
+    let replaced = replaced(listed).map_or_else(String::new, |why| format!("{below}{why}\n"));
     format!(
-        "{}{}{}\n",
+        "{}{replaced}{below}{}\n",
         row(&head, &quiet(&listed.called())),
-        below_row(),
         beside.join(" · ")
     )
+}
+
+/// That this is an older version of a conversation, and what shows the newest.
+fn replaced(listed: &ListedImport) -> Option<String> {
+    let newest = short_name(listed.replaced_by.as_deref()?);
+    let program = program();
+    Some(format!(
+        "replaced by {newest}: {program} conversation show {newest}"
+    ))
 }
 
 /// Shows the newest messages of one, along the way that its source showed last.
@@ -137,6 +148,9 @@ fn document(page: &ImportedPage) -> String {
     let mut text = format!("# {}\n\n", escaped(&listed.called()));
     let origin = origin_words(listed.row.format, listed.at);
     text.push_str(&format!("- Conversation: `{}`, {origin}\n", listed.row.id));
+    if let Some(newest) = &listed.replaced_by {
+        text.push_str(&format!("- An older version, replaced by `{newest}`\n"));
+    }
     if let Some(project) = &listed.project {
         text.push_str(&format!("- Project in its source: {}\n", escaped(project)));
     }

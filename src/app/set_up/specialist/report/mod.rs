@@ -38,6 +38,8 @@ pub struct ReportedAnswerer {
 /// How long a model took, in milliseconds, from the request to the last byte of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelTimes {
+    /// How many there are.
+    pub count: usize,
     /// Half of them took no longer.
     pub median: u64,
     /// Nine in ten took no longer.
@@ -145,7 +147,10 @@ impl AnswererTally {
             expected: of_choice(expected_utility(&counts, &count.domain)),
         });
         self.took.sort_unstable();
-        let times = percentile(&self.took, 50).zip(percentile(&self.took, 90));
+        let (times, count) = (
+            percentile(&self.took, 50).zip(percentile(&self.took, 90)),
+            self.took.len(),
+        );
         AnswererPart {
             name: specialist.map(called),
             is_bound: bound.and_then(|one| one.model.as_deref()) == Some(who.model.as_str()),
@@ -155,7 +160,11 @@ impl AnswererTally {
             bad: self.bad,
             rated: rated.collect(),
             expected: of_choice(overall(&counts)),
-            times: times.map(|(median, ninetieth)| ModelTimes { median, ninetieth }),
+            times: times.map(|(median, ninetieth)| ModelTimes {
+                count,
+                median,
+                ninetieth,
+            }),
             who,
         }
     }
