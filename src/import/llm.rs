@@ -849,6 +849,29 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_between_two_parts_is_told() {
+        let read = read(
+            "INSERT INTO threads VALUES ('c', NULL, 'u', NULL, NULL);
+             INSERT INTO messages VALUES ('u', NULL, 'user', NULL);
+             INSERT INTO parts(message_hash, position, type, text) VALUES ('u', 0, 'text', 'one '),
+              ('u', 1, 'picture', NULL), ('u', 2, 'text', ' '), ('u', 3, 'text', 'two'), ('u', 4, 'text', 'three');
+             INSERT INTO fragments VALUES (1, 'h', 'four');
+             INSERT INTO responses(id, model, prompt, response, conversation_id) VALUES ('a', 'm', 'five', 'six', 'd');
+             INSERT INTO prompt_fragments VALUES ('a', 1, 0);",
+        );
+        read.end.unwrap();
+        let read = conversations(&read.pieces);
+        let messages = read.iter().flat_map(|c| &c.messages);
+        let between: Vec<&str> = messages
+            .flat_map(|m| m.seams.iter().map(|seam| &m.text[seam.clone()]))
+            .collect();
+        assert_eq!(between.len(), 3, "{between:?}");
+        for one in [" \n[picture]\n \n", "\n"] {
+            assert!(between.contains(&one), "{between:?}");
+        }
+    }
+
+    #[test]
     fn broken_chains_cost_their_conversation() {
         let read = read(
             "INSERT INTO threads VALUES ('loop', NULL, 'x', NULL, NULL), ('gone', NULL, 'z', NULL, NULL),

@@ -719,6 +719,30 @@ fn a_row_that_was_changed_makes_nobody_else_say_it() {
     assert_eq!(consistent(&person), "no");
 }
 
+/// A secret that is split over parts of a message goes, also around blanks, blank parts and pictures.
+#[test]
+fn a_secret_split_over_parts_is_taken_out() {
+    let person = somebody();
+    let picture = json!({"content_type": "image_asset_pointer"});
+    let ways = [
+        vec![json!("AKIAIO "), json!("SFODNN7ZQRSTUV")],
+        vec![json!("AKIAIO\n"), json!("\n\n"), json!("SFODNN7ZQRSTUV")],
+        vec![json!("see AKIAIO"), picture, json!("SFODNN7ZQRSTUV")],
+    ];
+    let chats = ways.iter().enumerate().map(|(n, parts)| {
+        let message = json!({"author": {"role": "user"}, "content": {"content_type": "text", "parts": parts}});
+        json!({"id": format!("c{n}"), "title": "T", "mapping": {"a": {"parent": null, "children": [], "message": message}}})
+    });
+    let chats: Vec<Value> = chats.collect();
+    let path = write_file(&person, json!(chats).to_string().as_bytes());
+    let told = person.gently(&["import", "chatgpt", &path, "--json"]);
+    assert_eq!(told.exits(0).json()["removed"], ways.len());
+    let left = "SELECT count(*) FROM artifact WHERE document LIKE '%SFODNN7%'";
+    assert_eq!(count(&person, left), 0);
+    let kept = "SELECT count(*) FROM artifact WHERE document LIKE '%[redacted:%[image]%'";
+    assert_eq!(count(&person, kept), 1);
+}
+
 /// Another key in its place is no silent second time either: it is said by import and doctor, before.
 #[test]
 fn another_key_of_ids_is_told() {
@@ -1127,6 +1151,24 @@ fn flat(person: &Person) -> String {
         json!({"prompt": "Capital of Australia", "chosen": "Canberra", "rejected": "Sydney"});
     std::fs::write(folder.join("dpo_pairs/a.jsonl"), format!("{pair}\n")).unwrap();
     folder.display().to_string()
+}
+
+/// Nothing of a promotion moves a terminal on which somebody looks at the view with another program.
+#[test]
+fn a_promotion_has_no_control_characters() {
+    let person = somebody();
+    let folder = flat(&person);
+    let file = PathBuf::from(&folder).join(".aua/state/promotions.jsonl");
+    let odd = json!({"id": "p1", "specialist": "law\u{1b}[2J", "event": "promote", "from_model": "a\u{7}",
+        "to_model": "b\u{9b}2J", "note": "x\u{1b}]0;t\u{7}"});
+    std::fs::write(&file, format!("{odd}\n")).unwrap();
+    let args = ["config", "migrate", "--from", "0.7", "--to", "0.8", &folder];
+    person.gently(&args).exits(0);
+    let sql = "SELECT specialist || from_model || to_model || metadata FROM promotions WHERE origin = 'imported:aua'";
+    let database = person.database();
+    let row: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert!(row.contains("law\\u001b[2J"), "{row}");
+    assert!(!row.chars().any(char::is_control), "{row:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::record::ledger::imported::{
     IMPORTED_AUDIT, IMPORTED_PROMOTION, ImportFormat, digest_of,
 };
 use crate::record::ledger::item::content;
+use crate::record::unseen::spelled;
 use crate::recorder::ArtifactField;
 use crate::store::{ArtifactFilter, ReadStore};
 
@@ -111,7 +112,9 @@ pub fn promotion(
     let mut text = |text: Option<&str>| match text {
         None => ArtifactField::Null,
         Some(text) => {
-            let redacted = redact_with(text, &mut numbers);
+            // People look at the view with other programs, which let a terminal do as it is told.
+            let text = text.replace("\r\n", "\n");
+            let redacted = redact_with(&spelled(&text), &mut numbers);
             removed += u64::try_from(redacted.found.len()).unwrap_or(u64::MAX);
             ArtifactField::Text(redacted.clean)
         }
