@@ -107,21 +107,20 @@ fn worst(members: &[CouncilMember]) -> u8 {
 
 /// `swe, law gave no answer: the model took too long`: each reason once; `told` stands on the screen already.
 fn no_answers(members: &[CouncilMember], told: Option<&str>) -> Vec<String> {
-    let mut whys: Vec<(String, Vec<String>)> = Vec::new();
-    for member in members {
-        let why = member.end.as_ref().and_then(MemberEnd::why_unanswered);
-        let Some(why) = why else { continue };
-        let name = quiet(&member.chosen.name);
-        match whys.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => whys.push((why, vec![name])),
-        }
+    let unanswered = members.iter().filter_map(|member| {
+        let why = member.end.as_ref()?.why_unanswered()?;
+        Some((why, quiet(&member.chosen.name)))
+    });
+    let unanswered: Vec<(String, String)> = unanswered.collect();
+    let mut whys: Vec<(&str, Vec<String>)> = Vec::new();
+    for (why, name) in &unanswered {
+        put_under(&mut whys, why, name.clone());
     }
-    let line = |(why, names): (String, Vec<String>)| {
+    let line = |(why, names): (&str, Vec<String>)| {
         let names = names.join(", ");
-        match told == Some(why.as_str()) {
+        match told == Some(why) {
             true => format!("{names} gave no answer, for the reason above"),
-            false => format!("{names} gave no answer: {}", quiet(&why)),
+            false => format!("{names} gave no answer: {}", quiet(why)),
         }
     };
     whys.into_iter().map(line).collect()
@@ -252,9 +251,10 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
     let name = |at: usize| quiet(&result.members[at].chosen.name);
     let mut lines = Vec::new();
     // Of each reason why there is no vote, who on whose answers.
-    let mut unread: Vec<(&str, Vec<(String, Vec<String>)>)> = Vec::new();
+    let mut unread: Vec<(&str, Vec<String>)> = Vec::new();
     for review in &result.reviews {
         let by = name(review.by);
+        let mut whys: Vec<(&str, Vec<String>)> = Vec::new();
         for said in &review.answers {
             let of = name(said.of);
             match &said.saying {
@@ -262,27 +262,23 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
                     lines.push(format!("{by} disagrees with {of}: {}", quiet(&saying.why)));
                 }
                 Ok(_) => {}
-                Err(why) => {
-                    let at = unread.iter().position(|(known, _)| known == why);
-                    let at = at.unwrap_or_else(|| {
-                        unread.push((why, Vec::new()));
-                        unread.len() - 1
-                    });
-                    match unread[at].1.last_mut().filter(|(last, _)| *last == by) {
-                        Some((_, about)) => about.push(of),
-                        None => unread[at].1.push((by.clone(), vec![of])),
-                    }
-                }
+                Err(why) => put_under(&mut whys, why, of),
             }
         }
+        for (why, about) in whys {
+            put_under(&mut unread, why, format!("{by} on {}", about.join(", ")));
+        }
     }
-    let unread = unread.into_iter().map(|(why, who)| {
-        let who = who.iter();
-        let who: Vec<String> = who
-            .map(|(by, about)| format!("{by} on {}", about.join(", ")))
-            .collect();
-        format!("{}: {}", who.join("; "), quiet(why))
-    });
+    let unread = unread.into_iter();
+    let unread = unread.map(|(why, who)| format!("{}: {}", who.join("; "), quiet(why)));
     lines.extend(unread);
     lines
+}
+
+/// Puts one more under its reason, which stands there once.
+fn put_under<'a>(whys: &mut Vec<(&'a str, Vec<String>)>, why: &'a str, one: String) {
+    match whys.iter_mut().find(|(known, _)| *known == why) {
+        Some((_, under)) => under.push(one),
+        None => whys.push((why, vec![one])),
+    }
 }

@@ -536,7 +536,7 @@ fn said(name: &str, group: &str, rest: &str) -> Result<String, String> {
     let is_command = match verb {
         "list" => behind.iter().all(|word| word.starts_with("--")),
         "ratify" if group == "note" => false,
-        "ratify" | "retire" | "show" => behind.len() < 2 || behind.iter().all(|word| is_id(&word)),
+        "ratify" | "retire" | "show" => behind.len() < 2 || behind.iter().all(is_id),
         _ => false,
     };
     if !is_command {
