@@ -4,6 +4,7 @@
 #![cfg(feature = "sealed")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -638,7 +639,6 @@ fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
 
 #[test]
 fn a_key_file_is_tried_where_a_passphrase_is_given_and_looked_at_elsewhere() {
-    use std::os::unix::fs::PermissionsExt as _;
     let (mut person, _server) = sealed();
     person.gently(&["store", "decrypt"]).exits(0);
     person.unset("GENTLY_STORE_KEY");
@@ -922,6 +922,7 @@ fn a_home_that_was_encrypted_under_the_code_of_before_works_as_it_is() {
     for end in ["-wal", "-shm"] {
         let _ = fs::remove_file(person.at(&format!("gently.db{end}")));
     }
+    fs::set_permissions(&before, fs::Permissions::from_mode(0o600)).unwrap();
     fs::rename(&before, &path).unwrap();
     assert!(!opens_under(&path, "HMAC_SHA256"));
     person.gently(&["search", WORD]).exits(0);

@@ -247,7 +247,7 @@ fn compare(old: &Connection, new: &Path, to: Option<&FoundKey>) -> Result<(), St
     made.set_db_config(LOG_STAYS, false).map_err(failed(WHAT))?;
     // The check goes from each index to its rows, which stand in another order: else most pages would
     // be read, and deciphered, once a row.
-    made.execute_batch("PRAGMA cache_size = -262144")
+    made.execute_batch("PRAGMA cache_size = -131072")
         .map_err(failed(WHAT))?;
     let unlike = |what: &str| StoreError::Query {
         what: WHAT,
