@@ -46,6 +46,17 @@ fn sealed() -> (Person, ModelServer) {
     (person, server)
 }
 
+/// The same home, of which the key is in a file under a passphrase that the environment gives.
+fn under_a_passphrase() -> (Person, ModelServer) {
+    let (mut person, server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["store", "encrypt"]).exits(0);
+    (person, server)
+}
+
 fn is_plain(path: &Path) -> bool {
     fs::read(path).unwrap().starts_with(b"SQLite format 3\0")
 }
@@ -639,12 +650,7 @@ fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
 
 #[test]
 fn a_key_file_is_tried_where_a_passphrase_is_given_and_looked_at_elsewhere() {
-    let (mut person, _server) = sealed();
-    person.gently(&["store", "decrypt"]).exits(0);
-    person.unset("GENTLY_STORE_KEY");
-    person.set("GENTLY_TEST_WORK_FACTOR", "4");
-    person.set("GENTLY_PASSPHRASE", "correct horse");
-    person.gently(&["store", "encrypt"]).exits(0);
+    let (mut person, _server) = under_a_passphrase();
     let status = |person: &Person, code: i32| {
         let words = person.gently(&["store", "status"]).exits(code).out;
         let json = person.gently(&["store", "status", "--json"]).exits(code);
@@ -706,12 +712,7 @@ fn a_plain_log_beside_an_encrypted_database_is_called_one_and_can_be_put_away() 
 
 #[test]
 fn a_wrong_passphrase_is_said_after_one_question() {
-    let (mut person, _server) = sealed();
-    person.gently(&["store", "decrypt"]).exits(0);
-    person.unset("GENTLY_STORE_KEY");
-    person.set("GENTLY_TEST_WORK_FACTOR", "4");
-    person.set("GENTLY_PASSPHRASE", "correct horse");
-    person.gently(&["store", "encrypt"]).exits(0);
+    let (mut person, _server) = under_a_passphrase();
     person.unset("GENTLY_PASSPHRASE");
     for door in [&["ask", "hello"][..], &["search", WORD], &["doctor"]] {
         let mut typist = Typist::begin(&person, (24, 200), door);
