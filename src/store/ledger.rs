@@ -46,6 +46,15 @@ impl ReadStore {
             .ok_or_else(|| no_head("head"))
     }
 
+    /// Whether the mark of what is durable in log and git holds a number below zero, so that the head can't
+    /// be read.
+    pub fn has_negative_mark(&self) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT min(applied_lines, applied_bytes, applied_commits) < 0 FROM head WHERE id = 1";
+        let found: Option<bool> = self.one("read the mark of log and ledger", sql, values![])?;
+        Ok(found == Some(true))
+    }
+
     /// `genesis.json` as the genesis commit carries it.
     pub fn genesis(&self) -> Result<String, StoreError> {
         let sql = "SELECT genesis FROM head WHERE id = 1";

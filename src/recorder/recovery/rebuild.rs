@@ -233,6 +233,13 @@ impl<'a> LockedHome<'a> {
 /// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
 /// contradict.
 pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
+    if Store::open(&paths.database())?.has_negative_mark()? {
+        // Nothing else can be looked at before that is made again.
+        return Ok(MissingParts {
+            mark: true,
+            ..MissingParts::default()
+        });
+    }
     let mut home = LockedHome::open(paths)?;
     let mark = home.forget_stray_mark()?;
     let (log, ledger) = home.look()?;
@@ -295,8 +302,9 @@ fn derived_unless(
 /// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
 /// the next one.
 pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
+    let was_negative = forget_negative_mark(paths)?;
     let mut home = LockedHome::open(paths)?;
-    let mark = home.forget_stray_mark()?;
+    let mark = home.forget_stray_mark()? || was_negative;
     let hindrances = ledger::take_out_of_the_way(&paths.ledger())?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
@@ -344,6 +352,16 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
         head: hash,
         is_signed,
     })
+}
+
+/// A mark that is no count is set to none, which says that nothing is known to be durable.
+fn forget_negative_mark(paths: &Paths) -> Result<bool, RecorderError> {
+    let mut store = Store::open(&paths.database())?;
+    let is_negative = store.has_negative_mark()?;
+    if is_negative {
+        store.mark_applied(&AppliedMark::default())?;
+    }
+    Ok(is_negative)
 }
 
 /// Has a writer start once, which signs what a rebuild leaves: its own line, and all of them where the

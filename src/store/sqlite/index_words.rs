@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Beginnings of words stand in a part of the index that can't be read out, only asked. Each is asked
-//! for as a search asks for it, and has to give the texts that have a word which begins so.
+//! for as a search asks for it, and has to give the texts that have a word which begins so. Who would
+//! put a beginning there that no word has would not be found here, and would find nothing by it, as each
+//! hit is held against its text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
