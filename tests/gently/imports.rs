@@ -871,7 +871,7 @@ fn what_somebody_changes_is_found() {
     let told = person.gently(&["audit", "verify", "-v"]);
     assert!(
         told.out
-            .contains("the search index of imported messages has other words than the text of"),
+            .contains("the search index of imported messages has other words than the texts"),
         "{told:?}"
     );
     person.gently(&["audit", "rebuild"]).exits(0);

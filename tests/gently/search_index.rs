@@ -96,7 +96,7 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
                SELECT 'delete', n, content FROM turn_text WHERE n = 2;
              INSERT INTO turn_fts (rowid, content)
                SELECT n, replace(content, 'quetzalcoatl', 'axolotl') || ' more' FROM turn_text WHERE n = 2",
-            "the search index of turns has other words than the text of turn number 2",
+            "the search index of turns has other words than the texts",
         ),
         (
             "INSERT INTO continuity_fts (continuity_fts) VALUES ('rebuild');
@@ -104,7 +104,7 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
                SELECT 'delete', line, text, subject FROM continuity_text;
              INSERT INTO continuity_fts (rowid, text, subject)
                SELECT line, subject, text FROM continuity_text",
-            "the search index of items has other words than the text of artifact line",
+            "the search index of items has other words than the texts",
         ),
     ] {
         Connection::open(person.at("gently.db"))

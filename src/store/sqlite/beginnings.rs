@@ -142,30 +142,6 @@ fn wide_terms(tokenizer: &Tokenizer, term: &SearchTerm) -> Result<Vec<SearchTerm
     Ok(terms)
 }
 
-/// Of each beginning a word that the index takes to just that; none where no word that begins so has it
-/// for its stem, and a search asks for something wider.
-pub(super) fn asked_for(beginnings: &[&str]) -> Result<Vec<Option<String>>, StoreError> {
-    let tokenizer = Tokenizer::open()?;
-    let same = |words: Vec<String>, beginning: &str| -> Result<Option<String>, StoreError> {
-        let stems = tokenizer.stems(&words.join(" "))?;
-        let mut pairs = words.into_iter().zip(stems);
-        Ok(pairs
-            .find(|(_, stem)| stem == beginning)
-            .map(|(word, _)| word))
-    };
-    let plain = tokenizer.stems(&beginnings.join(" "))?;
-    let is_word_by_word = plain.len() == beginnings.len();
-    let mut asked = Vec::with_capacity(beginnings.len());
-    for (at, beginning) in beginnings.iter().enumerate() {
-        let is_its_own_stem = is_word_by_word && plain[at] == *beginning;
-        asked.push(match is_its_own_stem {
-            true => Some((*beginning).to_owned()),
-            false => same(longer_words(beginning), beginning)?,
-        });
-    }
-    Ok(asked)
-}
-
 /// What is taken from the end of a word before endings of which a beginning can be a part, and is no
 /// such ending once more.
 const OUTER: [&str; 3] = ["ness", "ful", "ize"];

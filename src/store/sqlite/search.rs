@@ -19,8 +19,8 @@ pub(super) struct Fts {
     pub columns: &'static str,
     /// How a fit is ranked: a subject is worth three words of a text.
     rank: &'static str,
-    /// How long the beginnings of words are that stand in it, too, in letters.
-    pub beginnings: &'static [usize],
+    /// How many letters the beginnings of words have that stand in it, too.
+    pub beginnings: &'static str,
     /// What the index is of, and what its numbers are, in a fault.
     pub names: (&'static str, &'static str),
 }
@@ -31,7 +31,7 @@ const ITEMS: Fts = Fts {
     number: "line",
     columns: "text, subject",
     rank: "bm25(continuity_fts, 1.0, 3.0)",
-    beginnings: &[],
+    beginnings: "",
     names: ("items", "artifact line"),
 };
 const TURNS: Fts = Fts {
@@ -40,7 +40,7 @@ const TURNS: Fts = Fts {
     number: "n",
     columns: "content",
     rank: "bm25(turn_fts)",
-    beginnings: &[3, 4],
+    beginnings: "3 4",
     names: ("turns", "turn number"),
 };
 const IMPORTED: Fts = Fts {
@@ -49,7 +49,7 @@ const IMPORTED: Fts = Fts {
     number: "n",
     columns: "content",
     rank: "bm25(imported_fts)",
-    beginnings: &[3, 4],
+    beginnings: "3 4",
     names: ("imported messages", "message number"),
 };
 
@@ -73,7 +73,7 @@ pub(super) const fn fts(index: SearchIndex) -> &'static Fts {
 }
 
 /// One word as FTS5 takes any text: in quotes, quotes doubled.
-pub(super) fn quoted(word: &str) -> String {
+fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
@@ -244,8 +244,8 @@ impl Sqlite {
             .map_err(index_failed("count what can be searched"))
     }
 
-    /// Texts that have no entry, entries that no text belongs to, and entries that have other words than
-    /// their texts.
+    /// Texts that have no entry, entries that no text belongs to, and whether there are other words than
+    /// those of the texts.
     pub(super) fn differences(
         &self,
         index: SearchIndex,
@@ -265,7 +265,7 @@ impl Sqlite {
             most,
             &format!("the search index of {of} has an entry without a text, for {numbers}"),
         )?);
-        faults.extend(self.other_words(fts(index), most)?);
+        faults.extend(self.other_words(fts(index))?);
         Ok(faults)
     }
 
@@ -280,11 +280,15 @@ impl Sqlite {
             .map_err(index_failed("compare the search indexes"))
     }
 
-    /// Whether the words in an index are those of its texts: FTS5's own check, with the texts.
+    /// Whether the words in an index are those of its texts.
     pub(super) fn compare_words(&self, index: SearchIndex) -> Result<bool, StoreError> {
-        let table = fts(index).table;
+        self.passes_check(fts(index).table, "compare the words of a search index")
+    }
+
+    /// FTS5's own check of a table of its kind, with the texts.
+    pub(super) fn passes_check(&self, table: &str, what: &'static str) -> Result<bool, StoreError> {
         let sql = format!("INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)");
-        match self.batch("compare the words of a search index", &sql) {
+        match self.batch(what, &sql) {
             Ok(()) => Ok(true),
             // So it says that they are others.
             Err(StoreError::Damaged { .. } | StoreError::Altered { .. }) => Ok(false),
