@@ -111,6 +111,7 @@ async fn dispatch(cli: Cli) -> u8 {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
+        tell: Some(say),
     });
     set_key_finder(find_key);
     perform(cli.command, json).await

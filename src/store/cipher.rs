@@ -18,7 +18,7 @@ use super::StoreError;
 use crate::os::shell_word;
 
 /// How every database begins that is not encrypted.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// What else stands in each of those, from the 21st byte on; a header that lost its beginning still
 /// has it.
 const FRACTIONS: [u8; 3] = [64, 32, 32];
@@ -152,6 +152,11 @@ pub enum SealFault {
         /// The file of that log.
         log: PathBuf,
     },
+    /// A journal of another database lies beside it.
+    Journal {
+        /// The file of that journal.
+        journal: PathBuf,
+    },
     /// This build has no encryption.
     NoCipher,
     /// A backup holds it, and not its key.
@@ -200,6 +205,13 @@ impl SealFault {
                 return format!(
                     "it is encrypted, and the log of writes beside it is not: that is of another database, and nothing is \
                      read while it lies there. Put it away with: mv -n {log} {log}.torn"
+                );
+            }
+            SealFault::Journal { journal } => {
+                let journal = shell_word(journal);
+                return format!(
+                    "{journal} lies beside it, a journal of another database, which SQLite would write over this one: \
+                     nothing is opened while it lies there. Put it away with: mv -n {journal} {journal}.torn"
                 );
             }
             SealFault::NoCipher => {
@@ -258,6 +270,8 @@ struct KnownDatabase {
     place: Option<(u64, u64)>,
     /// What opens it; none where it is plain.
     found: Option<FoundKey>,
+    /// Whether it was opened, and not only told of.
+    is_opened: bool,
 }
 
 impl KnownDatabase {
@@ -311,7 +325,12 @@ pub fn set_key_finder(finder: KeyFinder) {
 /// Tells the key of a database before it is opened, or that it is plain: nobody else is asked for it
 /// then.
 pub fn remember_key(path: &Path, found: Option<FoundKey>) {
-    let known = KnownDatabase { place: None, found };
+    let place = place_of(path);
+    let known = KnownDatabase {
+        place,
+        found,
+        is_opened: false,
+    };
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     all.insert(whole(path), known);
 }
@@ -330,6 +349,7 @@ pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
         && (known.place.is_none() || known.place == place)
     {
         known.place = place;
+        known.is_opened = true;
         return Ok(known.found.clone());
     }
     let need = KeyNeed::of(path);
@@ -350,9 +370,18 @@ pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
     let known = KnownDatabase {
         place,
         found: found.clone(),
+        is_opened: true,
     };
     all.insert(whole(path), known);
     Ok(found)
+}
+
+/// Whether this process has had the file that stands at a path open as a database.
+pub(super) fn is_open_here(path: &Path) -> bool {
+    let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(&whole(path)).is_some_and(|known| {
+        known.is_opened && known.place.is_some() && known.place == place_of(path)
+    })
 }
 
 /// Which file stands at a path now.

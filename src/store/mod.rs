@@ -61,7 +61,10 @@ pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
 pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
-pub use open::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
+pub use open::{
+    ConvertStep, ConvertWatch, convert, foreign_journal, left_unfinished, remove_unfinished,
+    unfinished_file,
+};
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
 pub use reports::{CheckCount, CheckGroup, CountedRun};

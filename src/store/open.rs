@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::sqlite::Sqlite;
-pub use super::sqlite::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
+pub use super::sqlite::{
+    ConvertStep, ConvertWatch, convert, foreign_journal, left_unfinished, remove_unfinished,
+    unfinished_file,
+};
 use super::{ReadStore, Store, StoreError};
 
 impl Store {

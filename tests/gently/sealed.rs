@@ -736,11 +736,15 @@ fn what_opens_the_home_is_not_handed_on_to_the_programs_that_are_started() {
     person.set("TERM", "xterm");
     person.set("GENTLY_PASSPHRASE", "correct horse");
     let seen = person.dir.path().join("seen");
+    let auth_key = fs::read_to_string(person.at("keys/auth.key")).unwrap();
+    let auth_key = auth_key.trim().to_owned();
+    person.set("GENTLY_AUTH_KEY", &auth_key);
     let shown = |names: &str| {
         let text = fs::read_to_string(&seen).unwrap();
         assert!(text.contains("PATH="), "{names}: {text}");
         assert!(!text.contains("correct horse"), "{names}: {text}");
         assert!(!text.contains(KEY), "{names}: {text}");
+        assert!(!text.contains(&auth_key), "{names}: {text}");
         fs::remove_file(&seen).unwrap();
     };
     person.set("PAGER", &format!("env >{}; cat", seen.display()));
@@ -838,11 +842,12 @@ fn who_waits_for_a_conversion_is_told_of_it() {
 fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
     let (person, _server) = sealed();
     let path = person.at("gently.db");
-    let begun = std::time::Instant::now();
+    let first = std::time::Instant::now();
     person.gently(&["store", "decrypt"]).exits(0);
-    let whole = begun.elapsed();
+    let whole = first.elapsed();
     person.gently(&["store", "encrypt"]).exits(0);
-    let mut left = 0;
+    // Of each verb, how often it was begun and how often killed while the new file was written.
+    let (mut begun, mut amid) = ([0, 0], [0, 0]);
     for at in 0..12_u32 {
         let was_plain = is_plain(&path);
         let verb = if was_plain { "encrypt" } else { "decrypt" };
@@ -852,11 +857,20 @@ fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // From the start of the program to its end, in no order.
-        std::thread::sleep(whole * (at * 5 % 12) / 11);
+        begun[usize::from(was_plain)] += 1;
+        if at < 4 {
+            // In its middle, whatever the machine has to do else.
+            while !unfinished_file(&path).exists() && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(whole * (at / 2) / 40);
+        } else {
+            // From the start of the program to its end, in no order.
+            std::thread::sleep(whole * (at * 5 % 12) / 11);
+        }
         child.kill().unwrap();
         child.wait().unwrap();
-        left += u32::from(unfinished_file(&path).exists());
+        amid[usize::from(was_plain)] += u32::from(unfinished_file(&path).exists());
         if is_plain(&path) && said_to_be_encrypted(&person) {
             // Between the file and the settings: refused as any plain one, and nothing is lost.
             refused(
@@ -872,18 +886,16 @@ fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
         assert!(!unfinished_file(&path).exists(), "{at}");
         person.gently(&["session", "close"]).exits(0);
         assert_eq!(is_plain(&path), !said_to_be_encrypted(&person), "{at}");
-        // Whichever file it is, the other direction is what comes next.
-        let next = if is_plain(&path) {
-            "encrypt"
-        } else {
-            "decrypt"
-        };
-        if is_plain(&path) != was_plain {
-            continue;
+        // Both verbs in turn, whichever file it is.
+        if is_plain(&path) == was_plain {
+            person.gently(&["store", verb]).exits(0);
         }
-        person.gently(&["store", next]).exits(0);
     }
-    println!("{left} of 12 were killed while the new file was written");
+    assert!(begun.iter().all(|times| *times >= 4), "{begun:?}");
+    assert!(
+        amid.iter().all(|times| *times >= 1),
+        "{amid:?} of {begun:?}"
+    );
 }
 
 fn said_to_be_encrypted(person: &Person) -> bool {
@@ -934,4 +946,245 @@ fn a_home_that_was_encrypted_under_the_code_of_before_works_as_it_is() {
     person.gently(&["store", "encrypt"]).exits(0);
     assert!(opens_under(&path, "HMAC_SHA256"));
     person.gently(&["search", WORD]).exits(0);
+}
+
+/// The journal of a plain copy of the database, as a kill in the midst of a change leaves it.
+fn plain_journal(person: &Person) -> Vec<u8> {
+    let (path, twin) = (person.at("gently.db"), person.dir.path().join("twin.db"));
+    person.gently(&["store", "decrypt"]).exits(0);
+    fs::copy(&path, &twin).unwrap();
+    person.gently(&["store", "encrypt"]).exits(0);
+    let database = rusqlite::Connection::open(&twin).unwrap();
+    let sql =
+        "PRAGMA journal_mode = DELETE; BEGIN; CREATE TABLE t (x); UPDATE head SET lines = lines";
+    let _ = database.execute_batch(sql);
+    synced(fs::read(person.dir.path().join("twin.db-journal")).unwrap())
+}
+
+/// A journal with the beginning that it gets when it is synced: its mark, and how many records it has.
+fn synced(mut journal: Vec<u8>) -> Vec<u8> {
+    let records = u32::try_from((journal.len() - 512) / (4096 + 8)).unwrap();
+    assert!(records > 0);
+    journal[..8].copy_from_slice(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    journal[8..12].copy_from_slice(&records.to_be_bytes());
+    journal
+}
+
+#[test]
+fn a_plain_journal_beside_an_encrypted_database_is_refused_before_it_is_written_over_it() {
+    let (mut person, _server) = sealed();
+    let journal = person.at("gently.db-journal");
+    let bytes = plain_journal(&person);
+    let before = fs::read(person.at("gently.db")).unwrap();
+    fs::write(&journal, &bytes).unwrap();
+    let words = format!("mv -n {0} {0}.torn", journal.display());
+    for door in DOORS {
+        let ran = person.gently(door);
+        refused(&ran, "a journal of another database");
+        assert!(
+            format!("{}{}", ran.err, ran.out).contains(&words),
+            "{ran:?}"
+        );
+    }
+    let status = person.gently(&["store", "status"]).exits(1);
+    assert!(status.out.contains(&words), "{status:?}");
+    let (found, check) = encryption_check(&person);
+    assert!(
+        found == "FAIL" && check.contains("gently.db-journal is of another"),
+        "{check}"
+    );
+    assert!(
+        fs::read(person.at("gently.db")).unwrap() == before,
+        "it changed"
+    );
+    assert!(fs::read(&journal).unwrap() == bytes, "it changed");
+    let moved = std::process::Command::new("sh")
+        .args(["-c", &words])
+        .status();
+    assert!(moved.unwrap().success());
+    person.gently(&["search", WORD]).exits(0);
+    // Nobody has to be asked for a passphrase to see it.
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["store", "encrypt"]).exits(0);
+    person.unset("GENTLY_PASSPHRASE");
+    fs::write(&journal, &bytes).unwrap();
+    let status = person.gently(&["store", "status"]).exits(1);
+    assert!(status.out.contains(&words), "{status:?}");
+}
+
+#[test]
+fn an_encrypted_journal_of_the_database_itself_is_played_back() {
+    let (person, _server) = sealed();
+    let (path, journal) = (person.at("gently.db"), person.at("gently.db-journal"));
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let sql = format!(
+        "PRAGMA key = \"x'{KEY}'\"; PRAGMA cipher_hmac_algorithm = HMAC_SHA256; PRAGMA journal_mode = DELETE;
+         BEGIN IMMEDIATE; PRAGMA user_version = 7"
+    );
+    database.execute_batch(&sql).unwrap();
+    let bytes = synced(fs::read(&journal).unwrap());
+    assert_eq!(bytes.len(), 512 + 8 + 4096);
+    database
+        .execute_batch("ROLLBACK; PRAGMA journal_mode = WAL")
+        .unwrap();
+    drop(database);
+    // Whoever comes first, reading or writing.
+    for door in [&["search", WORD][..], &["ask", "hello"]] {
+        fs::write(&journal, &bytes).unwrap();
+        person.gently(door).exits(0);
+        assert!(!journal.exists(), "{door:?}");
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+#[test]
+fn a_database_with_a_second_name_is_not_converted() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    let (linked, named) = (
+        person.dir.path().join("kept.db"),
+        person.dir.path().join("copy.db"),
+    );
+    let modes = |person: &Person| {
+        let doctor = person.gently(&["doctor", "-v"]).out;
+        let line = doctor.lines().find(|line| line.contains("modes"));
+        line.unwrap_or_else(|| panic!("{doctor}")).to_owned()
+    };
+    for verb in ["decrypt", "encrypt"] {
+        fs::hard_link(&path, &named).unwrap();
+        let ran = person.gently(&["store", verb]);
+        refused(&ran, "has 2 names (hard links)");
+        assert!(ran.err.contains(&format!("gently store {verb}")), "{ran:?}");
+        fs::remove_file(&named).unwrap();
+        fs::rename(&path, &linked).unwrap();
+        std::os::unix::fs::symlink(&linked, &path).unwrap();
+        let ran = person.gently(&["store", verb]);
+        let back = format!("mv {} {}", linked.display(), path.display());
+        refused(&ran, &format!("is a symlink to {}", linked.display()));
+        assert!(ran.err.contains(&back), "{ran:?}");
+        assert!(path.is_symlink());
+        assert!(
+            modes(&person).contains("only the owner"),
+            "{}",
+            modes(&person)
+        );
+        fs::set_permissions(&linked, fs::Permissions::from_mode(0o644)).unwrap();
+        let said = modes(&person);
+        assert!(
+            said.contains("is a symlink to what has mode 0644"),
+            "{said}"
+        );
+        fs::set_permissions(&linked, fs::Permissions::from_mode(0o600)).unwrap();
+        let moved = std::process::Command::new("sh")
+            .args(["-c", &back])
+            .status();
+        assert!(moved.unwrap().success());
+        person.gently(&["store", verb]).exits(0);
+    }
+    fs::create_dir(person.at("keys/store.key")).unwrap();
+    let said = modes(&person);
+    assert!(
+        said.contains("store.key is a folder") && !said.contains("chmod"),
+        "{said}"
+    );
+}
+
+/// Runs two commands of `gently store` at once; their exit codes.
+fn at_once(person: &Person, verbs: [&str; 2]) -> Vec<i32> {
+    let begin = |verb| {
+        let mut command = person.command(&["store", verb]);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let children = verbs.map(begin);
+    let ends = |mut child: std::process::Child| child.wait().unwrap().code().unwrap();
+    children.into_iter().map(ends).collect()
+}
+
+#[test]
+fn conversions_at_once_agree_and_nobody_is_locked_out() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    for _ in 0..3 {
+        at_once(&person, ["decrypt", "encrypt"]);
+        assert_eq!(is_plain(&path), !said_to_be_encrypted(&person));
+        person.gently(&["store", "decrypt"]).exits(0);
+        assert_eq!(at_once(&person, ["encrypt", "encrypt"]), [0, 0]);
+        assert!(!is_plain(&path) && said_to_be_encrypted(&person));
+        person.gently(&["search", WORD]).exits(0);
+    }
+    // One that has looked at the file waits for the other, which makes it something else.
+    let lock = gently::recorder::WriterLock::acquire_within(
+        &person.at("writer.lock"),
+        gently::recorder::WAIT,
+    )
+    .unwrap();
+    let mut waits = person.command(&["store", "encrypt"]);
+    let waits = waits.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut waits = waits.unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    decrypt_killed_after(&person, ConvertStep::Renamed);
+    let file = person.at("gently.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("encrypted = true", "encrypted = false")).unwrap();
+    drop(lock);
+    waits.wait().unwrap();
+    assert_eq!(is_plain(&path), !said_to_be_encrypted(&person));
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn what_has_the_name_of_an_unfinished_copy_is_called_what_it_is() {
+    let (person, _server) = sealed();
+    let copy = person.at("gently.db.new");
+    let status = |code: i32| person.gently(&["store", "status"]).exits(code).out;
+    fs::create_dir(&copy).unwrap();
+    assert!(status(0).contains("gently.db.new is a folder, which no conversion left"));
+    let (found, check) = encryption_check(&person);
+    assert!(found == "warn" && check.contains("is a folder"), "{check}");
+    person.ask("And then?");
+    refused(
+        &person.gently(&["store", "decrypt"]),
+        "gently.db.new is a folder",
+    );
+    assert!(copy.is_dir());
+    fs::remove_dir(&copy).unwrap();
+    let target = person.dir.path().join("target");
+    fs::write(&target, "a text").unwrap();
+    std::os::unix::fs::symlink(&target, &copy).unwrap();
+    assert!(status(0).contains("gently.db.new is a symlink"));
+    person.ask("And then?");
+    assert!(!copy.is_symlink());
+    assert_eq!(fs::read_to_string(&target).unwrap(), "a text");
+    for end in ["-wal", "-journal"] {
+        let rest = person.at(&format!("gently.db.new{end}"));
+        fs::write(&rest, "a text").unwrap();
+        assert!(status(1).contains(&format!("gently.db.new{end} is not encrypted")));
+        let (found, check) = encryption_check(&person);
+        assert!(
+            found == "FAIL" && check.contains(&format!("gently.db.new{end}")),
+            "{check}"
+        );
+        person.ask("And then?");
+        assert!(!rest.exists());
+    }
+}
+
+#[test]
+fn a_command_that_takes_long_is_said_to_be_waited_for_once() {
+    let (mut person, _server) = sealed();
+    person.unset("GENTLY_STORE_KEY");
+    let words = "the command of [store] key_cmd has not ended after 3 s";
+    person.set("GENTLY_STORE_KEY_CMD", &format!("sleep 4; echo {KEY}"));
+    let slow = person.gently(&["search", WORD]).exits(0);
+    assert_eq!(slow.err.matches(words).count(), 1, "{slow:?}");
+    person.set("GENTLY_STORE_KEY_CMD", &format!("echo {KEY}"));
+    let fast = person.gently(&["search", WORD]).exits(0);
+    assert!(!fast.err.contains(words), "{fast:?}");
 }

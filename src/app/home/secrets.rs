@@ -7,7 +7,10 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use zeroize::Zeroizing;
 
@@ -23,6 +26,9 @@ use super::open::env;
 pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 /// More than any secret has; a command that prints more is not what was meant.
 const MAX_SECRET: usize = 64 * 1024;
+
+/// How long a command may take before somebody is told of it.
+const LONG: Duration = Duration::from_secs(3);
 
 /// More than any file of an auth key has.
 const MAX_KEY_FILE: u64 = 64 * 1024;
@@ -45,6 +51,8 @@ pub struct SecretCommands {
     pub key_cmd: Option<String>,
     /// Who can be asked; a door without a person has nobody.
     pub ask: Option<PassphrasePrompt>,
+    /// Says what is waited for.
+    pub tell: Option<fn(&str)>,
 }
 
 /// Remembers what the door offers.
@@ -73,6 +81,7 @@ pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, Key
         .stderr(Stdio::inherit())
         .spawn();
     let mut child = child.map_err(|e| failed(format!("sh does not run ({e})")))?;
+    let _waited = WaitNotice::begin(place);
     let mut printed = child.stdout.take().expect("it was asked to be a pipe");
     let bytes = up_to_a_line(&mut printed);
     let is_too_long = bytes.as_ref().is_ok_and(|bytes| bytes.len() > MAX_SECRET);
@@ -97,6 +106,39 @@ pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, Key
     first_line(&bytes).map_err(|reason| failed(reason.to_owned()))
 }
 
+/// Says once, where something takes long, that it is waited for; until it is dropped.
+struct WaitNotice(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl WaitNotice {
+    /// Of the command that stands at a place.
+    fn begin(place: &str) -> Self {
+        let Some(tell) = offered().tell else {
+            return WaitNotice(None);
+        };
+        let words = format!(
+            "the command of {place} has not ended after {} s, and is waited for",
+            LONG.as_secs()
+        );
+        let (end, ended) = channel();
+        let wait = move || {
+            if ended.recv_timeout(LONG) == Err(RecvTimeoutError::Timeout) {
+                tell(&words);
+            }
+        };
+        WaitNotice(Some((end, std::thread::spawn(wait))))
+    }
+}
+
+impl Drop for WaitNotice {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            // A notice that failed is no fault of the command.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// What is printed up to the first end of a line, or as much as is more than any secret.
 fn up_to_a_line(printed: &mut impl Read) -> std::io::Result<Zeroizing<Vec<u8>>> {
     // Of its full length at once: growing would leave copies behind.
@@ -114,11 +156,11 @@ fn up_to_a_line(printed: &mut impl Read) -> std::io::Result<Zeroizing<Vec<u8>>> 
     Ok(bytes)
 }
 
-/// A program that is to be started. What opens this process's database and keys is not in its
-/// environment: a pager, an editor, git and their children have no use for it.
+/// A program that is to be started. What opens this process's database and keys, or presents one of
+/// them, is not in its environment: a pager, an editor, git and their children have no use for it.
 pub fn program(name: &str) -> Command {
     let mut program = Command::new(name);
-    for secret in [STORE_KEY_ENV, PASSPHRASE_ENV] {
+    for secret in [STORE_KEY_ENV, PASSPHRASE_ENV, AUTH_KEY_ENV] {
         program.env_remove(secret);
     }
     program

@@ -1,15 +1,17 @@
 //! Encryption at rest: making a home's database an encrypted one, and a plain one again.
 
 use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::{KeyError, StoreKey, os_random};
+use crate::os::{kind_of, shell_word};
 use crate::recorder::{WAIT, WriterLock};
 use crate::store::{
     CAN_ENCRYPT, ConvertStep, DatabaseForm, FoundKey, NO_CIPHER, SealFault, StoreError, convert,
-    remember_key, remove_unfinished, unfinished_file,
+    foreign_journal, forget_key, left_unfinished, remember_key, remove_unfinished,
 };
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -51,16 +53,19 @@ pub struct UnfinishedCopy {
     pub path: PathBuf,
     /// Whether whoever has the disk can read it.
     pub is_plain: bool,
+    /// What it is, where no conversion made it: `a folder`.
+    pub foreign: Option<&'static str>,
 }
 
 impl UnfinishedCopy {
     /// Beside a database, if there is one.
     pub fn of(database: &Path) -> Option<UnfinishedCopy> {
-        let path = unfinished_file(database);
+        let (path, kind) = left_unfinished(database)?;
         // It is what the database was to become, and its own first page is the last to be written.
-        path.exists().then(|| UnfinishedCopy {
+        Some(UnfinishedCopy {
             path,
-            is_plain: DatabaseForm::of(database) == DatabaseForm::Encrypted,
+            is_plain: kind.is_file() && DatabaseForm::of(database) == DatabaseForm::Encrypted,
+            foreign: (!kind.is_file()).then(|| kind_of(kind)),
         })
     }
 }
@@ -117,7 +122,9 @@ impl StoreStatus {
                 StoreError::Sealed { why, .. } => why.words(),
                 other => other.to_string(),
             }),
-            false => key_file_fault(&database),
+            false => foreign_journal(&database)
+                .map(|journal| SealFault::Journal { journal }.words())
+                .or_else(|| key_file_fault(&database)),
         };
         Ok(StoreStatus {
             rest: UnfinishedCopy::of(&database),
@@ -177,11 +184,17 @@ impl StoreConversion {
         }
     }
 
-    /// Of a database that was so before: what an earlier conversion left is taken away.
-    fn nothing_to_do(home: &Home, form: DatabaseForm) -> Result<Self, OpenHomeError> {
-        let paths = home.paths();
-        let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-        let is_tidied = remove_unfinished(&paths.database())?;
+    /// Of a database that was so before, as whoever holds the writer's lock knows: the settings say so
+    /// from now on, and what an earlier conversion left is taken away.
+    fn nothing_to_do(
+        _lock: &WriterLock,
+        home: &Home,
+        form: DatabaseForm,
+    ) -> Result<Self, OpenHomeError> {
+        let is_tidied = remove_unfinished(&home.paths().database())?;
+        if form == DatabaseForm::Encrypted {
+            want_encrypted(home, true)?;
+        }
         Ok(StoreConversion {
             is_changed: false,
             is_tidied,
@@ -210,22 +223,17 @@ pub fn encrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     if DatabaseForm::of(&database) == form {
         // Its key is asked for with that of whoever asks.
         is_known(home, &config)?;
-        let done = StoreConversion::nothing_to_do(home, form)?;
-        want_encrypted(home, true)?;
-        return Ok(done);
+        return as_it_is(home, form);
     }
+    is_one_file(&database, "encrypt")?;
     // Its owner says here that the plain file is the right one.
     remember_key(&database, None);
     is_known(home, &config)?;
     let (found, is_new) = proven_key(&database, &config)?;
     let from = found.from.clone();
     // Before it has its name: that no plain one is in its place then is refused from its beginning.
-    replace(home, Some(&found), ConvertStep::Synced)?;
-    Ok(StoreConversion::done(
-        home,
-        form,
-        Some(UsedKey { from, is_new }),
-    ))
+    let done = replace(home, Some(&found), ConvertStep::Synced)?;
+    Ok(done.unwrap_or_else(|| StoreConversion::done(home, form, Some(UsedKey { from, is_new }))))
 }
 
 /// Makes the database of a home a plain one again. A plain one that should be encrypted is refused
@@ -236,16 +244,64 @@ pub fn decrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     let form = DatabaseForm::Plain;
     is_known(home, &config)?;
     if DatabaseForm::of(&database) == form {
-        return StoreConversion::nothing_to_do(home, form);
+        return as_it_is(home, form);
     }
+    is_one_file(&database, "decrypt")?;
     if config.store.encrypted && open::env(WANTED_ENV).is_some() {
         return Err(OpenHomeError::Refused(format!(
             "${WANTED_ENV} is true, so that a plain database would be refused. Take it out of the environment, then \
              give the same command again; nothing is changed"
         )));
     }
-    replace(home, None, ConvertStep::Renamed)?;
-    Ok(StoreConversion::done(home, form, None))
+    let done = replace(home, None, ConvertStep::Renamed)?;
+    Ok(done.unwrap_or_else(|| StoreConversion::done(home, form, None)))
+}
+
+/// A database that is already what it was to become. Another program may have made it that a moment
+/// ago, or something else since.
+fn as_it_is(home: &Home, form: DatabaseForm) -> Result<StoreConversion, OpenHomeError> {
+    let paths = home.paths();
+    let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+    match DatabaseForm::of(&paths.database()) == form {
+        true => StoreConversion::nothing_to_do(&lock, home, form),
+        false => Err(OpenHomeError::Refused(format!(
+            "{} was converted by another program in the meantime, and this one changed nothing. Look what it is with: \
+             gently store status",
+            paths.database().display()
+        ))),
+    }
+}
+
+/// Refuses a database whose old bytes would stay under another name: a conversion gives its own name
+/// to a new file.
+fn is_one_file(database: &Path, verb: &str) -> Result<(), OpenHomeError> {
+    let Ok(found) = database.symlink_metadata() else {
+        return Ok(());
+    };
+    let (name, word) = (database.display(), shell_word(database));
+    let refused = match found.nlink() {
+        _ if found.is_symlink() => {
+            let target = database.canonicalize().unwrap_or_default();
+            format!(
+                "{name} is a symlink to {}: only the link would be replaced, and that file stay as it is. Put the file in \
+                 the place of the link, with its log of writes if it has one: mv {} {word}",
+                target.display(),
+                shell_word(&target)
+            )
+        }
+        names if names > 1 => format!(
+            "the file {name} has {names} names (hard links): the others would keep it as it is. Find them with: find / \
+             -xdev -samefile {word}, and remove them"
+        ),
+        _ => return Ok(()),
+    };
+    Err(OpenHomeError::Refused(format!(
+        "{refused}. Then give the same command again: gently store {verb}. Nothing is changed"
+    )))
+}
+
+fn verb(is_encrypted: bool) -> &'static str {
+    if is_encrypted { "encrypt" } else { "decrypt" }
 }
 
 fn can_encrypt() -> Result<(), OpenHomeError> {
@@ -255,11 +311,36 @@ fn can_encrypt() -> Result<(), OpenHomeError> {
     }
 }
 
-/// Converts, and says in the settings what the database is from a step on.
-fn replace(home: &Home, to: Option<&FoundKey>, said_at: ConvertStep) -> Result<(), OpenHomeError> {
+/// Converts, and says in the settings what the database is from a step on. Where another program was
+/// first, that nothing is to be done.
+fn replace(
+    home: &Home,
+    to: Option<&FoundKey>,
+    said_at: ConvertStep,
+) -> Result<Option<StoreConversion>, OpenHomeError> {
     let (paths, is_encrypted) = (home.paths(), to.is_some());
     let database = paths.database();
-    let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+    let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+    let form = match is_encrypted {
+        true => DatabaseForm::Encrypted,
+        false => DatabaseForm::Plain,
+    };
+    if DatabaseForm::of(&database) == form {
+        forget_key(&database);
+        return StoreConversion::nothing_to_do(&lock, home, form).map(Some);
+    }
+    if let Some(rest) = UnfinishedCopy::of(&database)
+        && rest.path.is_dir()
+        && !rest.path.is_symlink()
+    {
+        return Err(OpenHomeError::Refused(format!(
+            "{} is a folder, and the new file is to be written there. Put it away: mv -n {2} {2}.away. Then give the same \
+             command again: gently store {1}. Nothing is changed",
+            rest.path.display(),
+            verb(is_encrypted),
+            shell_word(&rest.path)
+        )));
+    }
     let (was_wanted, unsaid) = (is_said(home)?, RefCell::new(None));
     let done = convert(&database, to, &|step: ConvertStep| {
         step != said_at || {
@@ -269,7 +350,7 @@ fn replace(home: &Home, to: Option<&FoundKey>, said_at: ConvertStep) -> Result<(
         }
     });
     let Err(fault) = done else {
-        return Ok(());
+        return Ok(None);
     };
     if is_encrypted && DatabaseForm::of(&database) == DatabaseForm::Plain {
         want_encrypted(home, was_wanted)?;
@@ -278,7 +359,7 @@ fn replace(home: &Home, to: Option<&FoundKey>, said_at: ConvertStep) -> Result<(
         remove_unfinished(&database)?;
         return Err(fault);
     }
-    let verb = if is_encrypted { "encrypt" } else { "decrypt" };
+    let verb = verb(is_encrypted);
     let words = match fault {
         StoreError::Busy { .. } => format!(
             "{} is open in another program, a chat for example, and is converted only while nobody else has it open. \

@@ -22,7 +22,7 @@ use crate::config::{
 };
 use crate::home::Home;
 use crate::net;
-use crate::store::{DatabaseForm, StoreError};
+use crate::store::{DatabaseForm, SealFault, StoreError};
 
 use super::keys;
 use crate::app::ask::model_choice::{BareName, without_provider};
@@ -153,11 +153,11 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
             let config = open::config(&home)?;
             match keys::is_known(&home, &config) {
                 // No auth key can be compared before the database is open, which it is by this command.
-                Err(OpenHomeError::Store(StoreError::Sealed { .. }))
-                    if name == STORE_KEY_CMD && has_no_other_key(&home, &config) =>
-                {
-                    Ok(())
-                }
+                Err(OpenHomeError::Store(StoreError::Sealed {
+                    why:
+                        SealFault::NoKey | SealFault::Unreachable { .. } | SealFault::WrongKey { .. },
+                    ..
+                })) if name == STORE_KEY_CMD && has_no_other_key(&home, &config) => Ok(()),
                 known => known,
             }
         }

@@ -13,6 +13,7 @@ use crate::app::keep::store_encryption::{
     KeyPlace, StoreConversion, StoreStatus, UnfinishedCopy, decrypt, encrypt, new_key,
 };
 use crate::home::Home;
+use crate::os::shell_word;
 use crate::store::{DatabaseForm, unfinished_file};
 use crate::view::keep::store::{NewStoreKeyView, StoreConversionView, StoreStatusView};
 
@@ -84,6 +85,12 @@ fn words(status: &StoreStatus) -> String {
 /// What a conversion left, and what takes it away.
 fn rest_words(rest: &UnfinishedCopy) -> String {
     let file = rest.path.display();
+    if let Some(kind) = rest.foreign {
+        return format!(
+            "{file} is {kind}, which no conversion left. Put it away with: mv -n {0} {0}.away",
+            shell_word(&rest.path)
+        );
+    }
     match rest.is_plain {
         true => format!(
             "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it runs \

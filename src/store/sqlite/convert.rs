@@ -1,8 +1,9 @@
 //! A plain database into an encrypted one, and back: written beside it, compared, then renamed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
@@ -47,23 +48,43 @@ pub type ConvertWatch<'a> = &'a dyn Fn(ConvertStep) -> bool;
 
 const WHAT: &str = "convert the database";
 
+/// How long somebody is waited for who only looks something up.
+const PASSING: Duration = Duration::from_secs(1);
+
 /// The file that a conversion writes, until it is whole.
 pub fn unfinished_file(path: &Path) -> PathBuf {
     beside(path, ".new")
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-/// Takes away what a conversion left that did not come to its end; whether there was any. For who
-/// holds the writer's lock.
+/// How the files end that a conversion writes.
+const UNFINISHED: [&str; 4] = [".new", ".new-journal", ".new-wal", ".new-shm"];
+
+/// The first of the files beside a database that have a name of what a conversion writes, and what it
+/// is. What readers share is left out: it holds nothing of a database.
+pub fn left_unfinished(path: &Path) -> Option<(PathBuf, FileType)> {
+    let named = UNFINISHED.iter().filter(|end| !end.ends_with("-shm"));
+    named.map(|end| beside(path, end)).find_map(|left| {
+        let found = left.symlink_metadata().ok()?;
+        Some((left, found.file_type()))
+    })
+}
+
+/// Takes away what a conversion left that did not come to its end; whether there was any. A link is
+/// taken away and not what it leads to; a folder, which no conversion makes, stays. For who holds the
+/// writer's lock.
 pub fn remove_unfinished(path: &Path) -> Result<bool, StoreError> {
     let mut any = false;
-    for end in [".new", ".new-journal", ".new-wal", ".new-shm"] {
+    for end in UNFINISHED {
         let left = beside(path, end);
+        if left.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            continue;
+        }
         match std::fs::remove_file(&left) {
             Ok(()) => any = true,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -168,15 +189,26 @@ fn alone(path: &Path) -> Result<Connection, StoreError> {
     connection
         .busy_timeout(BUSY_WAIT)
         .map_err(failed("set the busy timeout"))?;
-    let mode = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0));
-    // It brings the log of writes into the file, and is refused while anybody else is there.
-    let found = mode("PRAGMA journal_mode = DELETE").map_err(failed(WHAT))?;
+    let mode = |sql: &str| {
+        let asked = connection.query_row(sql, [], |row| row.get::<_, String>(0));
+        asked.map_err(failed(WHAT))
+    };
+    // It brings the log of writes into the file, and is refused at once while anybody else is there.
+    let begun = Instant::now();
+    let found = loop {
+        match mode("PRAGMA journal_mode = DELETE") {
+            Err(StoreError::Busy { .. }) if begun.elapsed() < PASSING => {
+                std::thread::sleep(PASSING / 20);
+            }
+            found => break found?,
+        }
+    };
     if found != "delete" {
         return Err(StoreError::Busy {
             waited_s: BUSY_WAIT.as_secs(),
         });
     }
-    mode("PRAGMA locking_mode = EXCLUSIVE").map_err(failed(WHAT))?;
+    mode("PRAGMA locking_mode = EXCLUSIVE")?;
     connection
         .execute_batch(
             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN EXCLUSIVE; COMMIT",

@@ -5,6 +5,7 @@ mod convert;
 mod evidence;
 mod index_faults;
 mod index_words;
+mod journal;
 mod marks;
 mod schema;
 mod search;
@@ -31,7 +32,10 @@ use super::{SchemaDifference, StoreError};
 use crate::os::kind_of;
 use beginnings::WordCheck;
 
-pub use convert::{ConvertStep, ConvertWatch, convert, remove_unfinished, unfinished_file};
+pub use convert::{
+    ConvertStep, ConvertWatch, convert, left_unfinished, remove_unfinished, unfinished_file,
+};
+pub use journal::foreign_journal;
 
 /// What the database is called where nothing says where it lies.
 const DATABASE: &str = "gently.db";
@@ -226,6 +230,9 @@ impl Sqlite {
         uri: Option<String>,
         flags: OpenFlags,
     ) -> Result<(Connection, Option<PageKey>), StoreError> {
+        if let Some(journal) = foreign_journal(path) {
+            return Err(SealFault::Journal { journal }.at(path));
+        }
         let found = cipher::key_of(path)?;
         let named = uri.map_or_else(|| path.to_owned(), PathBuf::from);
         let Some(found) = found else {
@@ -310,6 +317,10 @@ impl Sqlite {
 
     fn opened_read_only(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if journal::is_beside(path) {
+            // Who reads alone can't play it back; where nobody can, the reading says so.
+            let _ = Self::opened(path);
+        }
         let (mut connection, mut key) = Self::door(path, None, flags)?;
         if cannot_share(&connection) && !has_wal(path) {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;

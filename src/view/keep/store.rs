@@ -31,8 +31,10 @@ pub struct StoreStatusView {
 pub struct UnfinishedCopyView {
     /// The file.
     pub file: String,
-    /// Whether it is encrypted.
-    pub encrypted: bool,
+    /// Whether it is encrypted; null where it is no file.
+    pub encrypted: Option<bool>,
+    /// What it is, where it is no file, and so none that a conversion left: `a folder`.
+    pub foreign: Option<String>,
 }
 
 impl StoreStatusView {
@@ -51,7 +53,8 @@ impl StoreStatusView {
             fault: status.fault.clone(),
             unfinished: status.rest.as_ref().map(|rest| UnfinishedCopyView {
                 file: rest.path.display().to_string(),
-                encrypted: !rest.is_plain,
+                encrypted: rest.foreign.is_none().then_some(!rest.is_plain),
+                foreign: rest.foreign.map(str::to_owned),
             }),
         }
     }

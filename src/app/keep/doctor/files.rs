@@ -5,16 +5,18 @@ use std::path::Path;
 use crate::home::PRIVATE;
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
-use crate::store::{DatabaseForm, Store, StoreError, has_plain_log};
+use crate::store::{DatabaseForm, Store, StoreError, foreign_journal, has_plain_log};
 
 use super::{DoctorCheck, away};
 use crate::app::keep::store_encryption::{KeyPlace, UnfinishedCopy};
 use crate::app::redacted::clean;
 use crate::config::Config;
 
+/// The widest mode that a private folder may have.
+const FOLDER: u32 = 0o700;
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
 const KEYS: [(&str, u32); 5] = [
-    ("keys", 0o700),
+    ("keys", FOLDER),
     ("keys/auth.key", 0o600),
     ("keys/signing.key", 0o600),
     ("keys/import.key", 0o600),
@@ -35,9 +37,23 @@ pub fn modes(root: &Path) -> DoctorCheck {
         let Ok(found) = std::fs::symlink_metadata(&path) else {
             continue;
         };
+        // What a link leads to is what is read; its own mode says nothing.
+        let is_link = found.is_symlink();
+        let Ok(found) = path.metadata() else {
+            wrong.push(format!("{} is a symlink to nothing", path.display()));
+            mend.push(away(&path));
+            continue;
+        };
+        let kind = kind_of(found.file_type());
+        if found.is_dir() != (widest == FOLDER) {
+            wrong.push(format!("{} is {kind}", path.display()));
+            mend.push(away(&path));
+            continue;
+        }
         let mode = permissions(&found);
         if mode & !widest != 0 {
-            wrong.push(format!("{} has mode {mode:04o}", path.display()));
+            let led = if is_link { "is a symlink to what " } else { "" };
+            wrong.push(format!("{} {led}has mode {mode:04o}", path.display()));
             mend.push(format!("chmod {widest:o} {}", shell_word(&path)));
         }
     }
@@ -95,6 +111,14 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     if let Some(rest) = UnfinishedCopy::of(&database) {
         return unfinished(NAME, &rest);
     }
+    if let Some(journal) = foreign_journal(&database) {
+        return DoctorCheck::fail(
+            NAME,
+            "gently.db-journal is of another database, and SQLite would write it over this one: nothing is opened while \
+             it lies there",
+            away(&journal),
+        );
+    }
     match DatabaseForm::of(&database) {
         DatabaseForm::Plain if config.store.encrypted => DoctorCheck::fail(
             NAME,
@@ -135,6 +159,11 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
 /// What a conversion left: with texts that anybody can read, or encrypted ones.
 fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
     let file = rest.path.display();
+    if let Some(kind) = rest.foreign {
+        let found =
+            format!("{file} is {kind}, which no conversion left, and stands where one writes");
+        return DoctorCheck::warn(name, found, away(&rest.path));
+    }
     match rest.is_plain {
         true => DoctorCheck::fail(
             name,
