@@ -499,7 +499,7 @@ fn a_plain_copy_that_a_killed_conversion_left_is_named_and_taken_away() {
     assert!(
         tidied
             .out
-            .contains("was encrypted before; what a conversion had left"),
+            .contains("is already encrypted: what a conversion had left"),
         "{tidied:?}"
     );
     assert!(!copy.exists());
@@ -585,7 +585,7 @@ fn another_key_is_taken_where_the_old_one_was_put_away_and_that_is_said() {
     person.set("GENTLY_PASSPHRASE", "correct horse");
     let encrypt = |is_new: bool| {
         let told = person.gently(&["store", "encrypt"]).exits(0);
-        let said = told.out.contains("a key that was there before");
+        let said = told.out.contains("the key that was in that file already");
         assert_eq!(said, !is_new, "{told:?}");
         let key = gently::keys::StoreKey::load(&person.at("keys/store.key"), &mut |_| {
             Ok("correct horse".to_owned().into())
