@@ -88,7 +88,10 @@ fn no_json(error: &serde_json::Error) -> String {
         line => format!("line {line} of it, column {},", error.column()),
     };
     if error.is_eof() {
-        return format!("it is no whole JSON: it ends at {}", at.trim_end_matches(','));
+        return format!(
+            "it is no whole JSON: it ends at {}",
+            at.trim_end_matches(',')
+        );
     }
     let words = error.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
@@ -255,6 +258,24 @@ mod tests {
             (b"", "not_json"),
         ] {
             assert_eq!(reason(piece), expected, "{}", piece.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn where_it_is_no_json_is_told_once() {
+        for (piece, said) in [
+            (&b"nonsense"[..], "it is no JSON from column 2 on"),
+            (
+                b"{\"a\":1}]",
+                "it is no JSON from column 8 on: trailing characters",
+            ),
+            (b"{\"a\":1", "it is no whole JSON: it ends at column 6"),
+            (
+                b"{\n \"a\" 1}",
+                "it is no JSON from line 2 of it, column 6, on: expected `:`",
+            ),
+        ] {
+            assert_eq!(parse(piece).unwrap_err().detail, said);
         }
     }
 

@@ -251,6 +251,17 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
         "a backup does not hold its key. Nothing was unpacked",
     );
     assert!(!person.home().exists());
+    // A command in the environment is named as that, and no home is there to look at.
+    person.set("GENTLY_STORE_KEY_CMD", "false");
+    let failed = person.gently(&["restore", "b.age"]);
+    refused(&failed, "$GENTLY_STORE_KEY_CMD gave no secret");
+    refused(&failed, "Nothing was unpacked");
+    assert!(
+        failed.err.contains("the database in the backup") && !failed.err.contains("store status"),
+        "{failed:?}"
+    );
+    person.unset("GENTLY_STORE_KEY_CMD");
+    assert!(!person.home().exists());
     person.set("GENTLY_STORE_KEY", OTHER);
     refused(
         &person.gently(&["restore", "b.age"]),
@@ -265,6 +276,15 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
     assert!(
         back.err
             .contains("put your copy of store.key into its keys/"),
+        "{back:?}"
+    );
+    let at = |words: &str| back.err.find(words).expect(words);
+    assert!(
+        at("export GENTLY_HOME=") < at("config set store.key_cmd"),
+        "{back:?}"
+    );
+    assert!(
+        back.err.contains("came from $GENTLY_STORE_KEY this time"),
         "{back:?}"
     );
     assert!(!person.at("keys/store.key").exists());

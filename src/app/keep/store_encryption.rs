@@ -16,7 +16,9 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::home::secrets::{
     is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
 };
-use crate::app::home::store_key::{OWN_COMMAND, OWN_FILE, command_place, found_key, given_key, key_file, key_variable};
+use crate::app::home::store_key::{
+    OWN_COMMAND, OWN_FILE, command_place, found_key, given_key, key_file, key_variable,
+};
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
 

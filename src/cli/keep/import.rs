@@ -243,7 +243,9 @@ fn report(
         let name = name.map_or_else(String::new, |name| format!(" \"{name}\""));
         let (place, detail) = (quiet(&refused.place), quiet(&refused.detail));
         // Of one thing it is said in one sentence.
-        let sentence = detail.strip_prefix("it ").filter(|_| !place.starts_with("lines "));
+        let sentence = detail
+            .strip_prefix("it ")
+            .filter(|_| !place.starts_with("lines "));
         match sentence {
             Some(rest) => say(&format!("refused: {place}{name} {rest}")),
             None => say(&format!("refused: {place}{name}: {detail}")),
@@ -512,9 +514,7 @@ fn summary_line(import: &ImportSummary) -> String {
         &format!("{}{here} of it here{replaced}", format.unwrap_or_default()),
     );
     let said = match &import.content {
-        None if import.at.is_some() => {
-            "what became of its file is not here any more".to_owned()
-        }
+        None if import.at.is_some() => "what became of its file is not here any more".to_owned(),
         None => "ended in the middle: the same file, imported again, goes on".to_owned(),
         Some(content) => counts_line(content),
     };

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::remember::items::{CountingItem, RecordedItem};
 use crate::app::remember::items::conflict::{Conflict, ResolvedConflict};
 use crate::app::remember::items::list::ItemList;
 use crate::app::remember::items::summary::{SessionSummary, SummarySection};
+use crate::app::remember::items::{CountingItem, RecordedItem};
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{Item, ItemKind};
 

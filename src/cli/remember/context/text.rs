@@ -113,9 +113,9 @@ fn line(name: &str, one: &ArtifactRef, said: Option<&str>, verbose: bool) -> Str
     }
     if let Some(age) = one.freshness_s {
         let age = age_words(age);
-        // What an import brought is as old as nobody knows.
+        // The time of what an import brought is what its source says, else that of the import.
         line.push_str(&match one.artifact_type == IMPORTED {
-            true => format!("  imported {age} ago"),
+            true => format!("  said or imported {age} ago"),
             false => format!("  {age} old"),
         });
     }
