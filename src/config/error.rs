@@ -70,6 +70,16 @@ pub enum ConfigError {
         /// What was written.
         actual: String,
     },
+    /// Nothing where a value is wanted.
+    #[error("{place}: {key} can't be empty; to take it out: {out}")]
+    Empty {
+        /// Where it was asked for.
+        place: String,
+        /// Dotted name of the key.
+        key: String,
+        /// The command that takes it out.
+        out: String,
+    },
     /// A key that stands there twice.
     #[error("{place}: '{key}' is there twice{}; remove one of the two", first.as_deref().unwrap_or_default())]
     Duplicate {

@@ -96,6 +96,18 @@ impl Key {
 
     /// Reads a value as a person types it: TOML, or a bare word for a key that holds a string.
     pub fn accept_typed(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
+        let is_empty = matches!(text.trim(), "" | "\"\"" | "''");
+        self.accept_text(text, place).map_err(|wrong| match wrong {
+            ConfigError::Wrong { place, key, .. } if is_empty => ConfigError::Empty {
+                out: format!("gently config unset {key}"),
+                place,
+                key,
+            },
+            other => other,
+        })
+    }
+
+    fn accept_text(&self, text: &str, place: &str) -> Result<Value, ConfigError> {
         let holds_text = matches!(
             self.kind,
             ValueKind::Choice(_) | ValueKind::Text(_) | ValueKind::Prose(_)

@@ -444,6 +444,17 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_variable_is_taken_out_of_the_environment() {
+        let environment = |name: &str| (name == "GENTLY_ANCHOR_MODE").then(OsString::new);
+        let error = Settings::read("", "gently.toml", &environment).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.ends_with("to take it out: unset GENTLY_ANCHOR_MODE"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn every_way_to_write_a_table_is_read() {
         for text in [
             "[anchor]\nmode = 'off'",

@@ -191,6 +191,14 @@ fn from_environment(key: &Key, variable: &str, value: OsString) -> Result<Value,
         .into_string()
         .map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
     key.accept_typed(&text, &place)
+        .map_err(|fault| match fault {
+            ConfigError::Empty { place, key, .. } => ConfigError::Empty {
+                out: format!("unset {variable}"),
+                place,
+                key,
+            },
+            other => other,
+        })
 }
 
 fn span_of(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {

@@ -511,8 +511,17 @@ mod tests {
             let error = key(name).accept_typed(typed, "t").unwrap_err();
             let said = error.to_string();
             assert!(
-                matches!(error, ConfigError::Wrong { .. }) && said.contains(name),
+                matches!(error, ConfigError::Wrong { .. } | ConfigError::Empty { .. })
+                    && said.contains(name),
                 "{said}"
+            );
+        }
+        for typed in ["", " ", "\"\"", "''"] {
+            let said = key("store.key_cmd").accept_typed(typed, "t").unwrap_err();
+            assert_eq!(
+                said.to_string(),
+                "t: store.key_cmd can't be empty; to take it out: gently config unset store.key_cmd",
+                "{typed}"
             );
         }
         let pasted = key("model.api_key_env")

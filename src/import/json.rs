@@ -74,9 +74,31 @@ pub(super) fn parse(piece: &[u8]) -> Result<Value, ImportFault> {
                 "not_text",
                 format!("half a character stands in it: {words}"),
             ),
-            false => ImportFault::new("not_json", format!("it is no JSON: {words}")),
+            false => ImportFault::new("not_json", no_json(&error)),
         }
     })
+}
+
+/// `it is no JSON from column 2 on`; the line is one of the piece, and the first is not told.
+fn no_json(error: &serde_json::Error) -> String {
+    /// What the parser says of anything that begins no value.
+    const NOTHING: [&str; 2] = ["expected ident", "expected value"];
+    let at = match error.line() {
+        0 | 1 => format!("column {}", error.column()),
+        line => format!("line {line} of it, column {},", error.column()),
+    };
+    if error.is_eof() {
+        return format!(
+            "it is no whole JSON: it ends at {}",
+            at.trim_end_matches(',')
+        );
+    }
+    let words = error.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    match NOTHING.contains(&words) {
+        true => format!("it is no JSON from {at} on"),
+        false => format!("it is no JSON from {at} on: {words}"),
+    }
 }
 
 /// Reads a value in which no object has a key twice.
@@ -236,6 +258,24 @@ mod tests {
             (b"", "not_json"),
         ] {
             assert_eq!(reason(piece), expected, "{}", piece.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn where_it_is_no_json_is_told_once() {
+        for (piece, said) in [
+            (&b"nonsense"[..], "it is no JSON from column 2 on"),
+            (
+                b"{\"a\":1}]",
+                "it is no JSON from column 8 on: trailing characters",
+            ),
+            (b"{\"a\":1", "it is no whole JSON: it ends at column 6"),
+            (
+                b"{\n \"a\" 1}",
+                "it is no JSON from line 2 of it, column 6, on: expected `:`",
+            ),
+        ] {
+            assert_eq!(parse(piece).unwrap_err().detail, said);
         }
     }
 

@@ -81,7 +81,7 @@ pub enum KeyError {
     },
     /// The vault file has a passphrase, and none was given.
     #[error(
-        "{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal"
+        "{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or give --passphrase-cmd CMD, or use a terminal"
     )]
     NoPassphrase {
         /// Encrypted file, as messages name it.

@@ -161,6 +161,11 @@ pub enum SealFault {
     NoCipher,
     /// A backup holds it, and not its key.
     InBackup,
+    /// A backup holds it, and its key should have been given, and could not be had.
+    NoKeyForBackup {
+        /// What went wrong; never the key.
+        reason: String,
+    },
     /// A backup holds it, and the key that was given is another one.
     NotOfBackup {
         /// Where it is from.
@@ -216,6 +221,12 @@ impl SealFault {
             }
             SealFault::NoCipher => {
                 return format!("it is encrypted (or its first page is damaged), and {NO_CIPHER}");
+            }
+            SealFault::NoKeyForBackup { reason } => {
+                return format!(
+                    "it is encrypted, and its key could not be had: {reason}. Nothing was unpacked, and no home was made. \
+                     Put that right, then give the same command again"
+                );
             }
             SealFault::NotOfBackup { from } => {
                 return format!(

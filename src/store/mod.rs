@@ -85,10 +85,25 @@ use std::path::PathBuf;
 
 pub use crate::record::ledger::conversation::{ConversationRow, ProjectRow};
 
+impl StoreError {
+    /// What it says, for who is told beside it by which command to look.
+    pub fn without_command(&self) -> String {
+        match self {
+            StoreError::Sealed { path, why } => {
+                format!("{}{}", sealed_place(path, why), why.words())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 /// What stands before a fault; a database that was never there has no place.
 fn sealed_place(path: &std::path::Path, why: &SealFault) -> String {
     match why {
         SealFault::New { .. } => String::new(),
+        SealFault::InBackup | SealFault::NoKeyForBackup { .. } | SealFault::NotOfBackup { .. } => {
+            format!("the database in the backup {}: ", path.display())
+        }
         _ => format!("the database at {}: ", path.display()),
     }
 }

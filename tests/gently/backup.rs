@@ -118,7 +118,14 @@ fn the_drill_with_nothing_newer() {
     assert!(back.err.contains("gently audit adopt"), "{back:?}");
     // No other home is where homes are by default, so commands have to name it.
     let export = format!("  export GENTLY_HOME={} ", gently.home().display());
-    assert!(back.err.contains(&export), "{back:?}");
+    // Whoever copies the lines in their order changes this home, and clones before taking over.
+    let at = |words: &str| back.err.find(words).expect(words);
+    assert!(at(&export) < at("git clone --mirror"), "{back:?}");
+    assert!(
+        at("git clone --mirror") < at("gently audit adopt --from LEDGER"),
+        "{back:?}"
+    );
+    assert!(!back.err.contains("store.key"), "{back:?}");
     assert_eq!(gently.log(), log);
     for name in ["gently.db", "keys/auth.key", "keys/signing.key"] {
         assert_eq!(

@@ -225,15 +225,31 @@ fn a_file_is_proposed_once() {
     let why = "none of the 4 is ratified: no correction 'correction-8' is on record; no correction 'correction-9' is on \
                record: gently correction list";
     assert!(said.contains(why), "{refused:#?}");
+    person.gently(&["correction", "ratify", "1"]).exits(0);
+    // What counts already is left as it is, and keeps nothing from the others.
+    let lines = person.log().len();
     let ratified = person
         .gently(&["correction", "ratify", "1", "correction-1", "2"])
         .exits(0);
     let each: Vec<&str> = ratified.out.lines().collect();
     assert_eq!(each.len(), 2, "{ratified:#?}");
-    let again = person.gently(&["correction", "ratify", "1"]).exits(2);
     assert!(
-        again.err.contains("correction-1 is ratified already"),
-        "{again:#?}"
+        each[0].starts_with("correction-1  ratified") && each[1].starts_with("correction-2"),
+        "{ratified:#?}"
+    );
+    assert!(
+        ratified.err.contains("correction-1 is ratified already")
+            && !ratified.err.contains("correction-2"),
+        "{ratified:#?}"
+    );
+    assert_eq!(person.log().len(), lines + 1);
+    let again = person
+        .gently(&["correction", "ratify", "1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&again["state"], &again["recorded"]),
+        (&json!("ratified"), &json!(false))
     );
     person
         .gently(&["correction", "retire", "correction-2", "--reason", "no"])

@@ -438,6 +438,8 @@ fn balanced_has_the_next_one_review_and_its_correction_is_proposed() {
         stats.contains("asked     2 questions (of them 1 review): 2 answers"),
         "{stats}"
     );
+    let report = person.gently(&["specialist", "report"]).exits(0).out;
+    assert!(report.contains("(of them 1 review)"), "{report}");
     let list = person
         .gently(&["correction", "list", "--all", "--json"])
         .exits(0)

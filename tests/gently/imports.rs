@@ -378,6 +378,12 @@ fn what_is_said_otherwise_takes_the_place_of_the_older() {
         .exits(0)
         .json();
     assert_eq!(older["replaced_by"], "imported:000003", "{older:#}");
+    let all = person.gently(&["import", "list"]).exits(0).out;
+    assert!(
+        all.contains("2 conversations of it here, 1 of them replaced since")
+            && all.contains("1 conversation of it here\n"),
+        "{all}"
+    );
     let newest = person.gently(&["import", "list", "-n", "1"]).exits(0);
     assert!(
         newest.out.starts_with("import-2")
@@ -562,7 +568,11 @@ fn the_hash_of_a_file_goes_with_the_last_text_of_its_import() {
         Vec::<PathBuf>::new()
     );
     let listed = person.gently(&["import", "list"]).exits(0);
-    assert!(listed.out.contains("erased: "), "{listed:?}");
+    let line = listed.out.lines().collect::<Vec<_>>();
+    assert!(
+        matches!(line[..], [line] if line.starts_with("import-1") && line.contains("it was erased 2")),
+        "{listed:?}"
+    );
     let listed = person.gently(&["import", "list", "--json"]).exits(0).json();
     assert_eq!(listed["imports"][0]["erased"], true, "{listed:#}");
     let again = person.gently(&["import", "erase", "import-1", "--yes"]);
@@ -1107,6 +1117,12 @@ fn a_model_is_shown_it_only_where_somebody_says_deep() {
         .unwrap();
     assert_eq!(one["artifact_id"], "imported:000001");
     assert_eq!(one["risk_flags"], json!(["unverified"]), "{one:#}");
+    let shown = person.gently(&["context", "show", "last"]).exits(0).out;
+    let line = shown.lines().find(|line| line.contains("imported-1"));
+    assert!(
+        line.is_some_and(|line| line.contains("  said or imported ") && line.contains(" ago  ")),
+        "{shown}"
+    );
     assert_eq!(consistent(&person), "yes");
     person.gently(&["audit", "replay", "--all"]).exits(0);
     person.gently(&["trace", "show", "last"]);

@@ -243,7 +243,7 @@ const LOOKS: [(i32, &[&str]); 79] = [
     (2, &["action", "show", "99"]),
     (0, &["fact", "list", "--all"]),
     (2, &["fact", "ratify", "99"]),
-    (2, &["fact", "ratify", "fact-1"]),
+    (0, &["fact", "ratify", "fact-1"]),
     (2, &["fact", "retire", "note-1"]),
     (0, &["note", "list", "--all"]),
     (0, &["decision", "list"]),

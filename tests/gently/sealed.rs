@@ -251,6 +251,17 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
         "a backup does not hold its key. Nothing was unpacked",
     );
     assert!(!person.home().exists());
+    // A command in the environment is named as that, and no home is there to look at.
+    person.set("GENTLY_STORE_KEY_CMD", "false");
+    let failed = person.gently(&["restore", "b.age"]);
+    refused(&failed, "$GENTLY_STORE_KEY_CMD gave no secret");
+    refused(&failed, "Nothing was unpacked");
+    assert!(
+        failed.err.contains("the database in the backup") && !failed.err.contains("store status"),
+        "{failed:?}"
+    );
+    person.unset("GENTLY_STORE_KEY_CMD");
+    assert!(!person.home().exists());
     person.set("GENTLY_STORE_KEY", OTHER);
     refused(
         &person.gently(&["restore", "b.age"]),
@@ -265,6 +276,15 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
     assert!(
         back.err
             .contains("put your copy of store.key into its keys/"),
+        "{back:?}"
+    );
+    let at = |words: &str| back.err.find(words).expect(words);
+    assert!(
+        at("export GENTLY_HOME=") < at("config set store.key_cmd"),
+        "{back:?}"
+    );
+    assert!(
+        back.err.contains("came from $GENTLY_STORE_KEY this time"),
         "{back:?}"
     );
     assert!(!person.at("keys/store.key").exists());
@@ -499,7 +519,7 @@ fn a_plain_copy_that_a_killed_conversion_left_is_named_and_taken_away() {
     assert!(
         tidied
             .out
-            .contains("was encrypted before; what a conversion had left"),
+            .contains("is already encrypted: what a conversion had left"),
         "{tidied:?}"
     );
     assert!(!copy.exists());
@@ -585,7 +605,7 @@ fn another_key_is_taken_where_the_old_one_was_put_away_and_that_is_said() {
     person.set("GENTLY_PASSPHRASE", "correct horse");
     let encrypt = |is_new: bool| {
         let told = person.gently(&["store", "encrypt"]).exits(0);
-        let said = told.out.contains("a key that was there before");
+        let said = told.out.contains("the key that was in that file already");
         assert_eq!(said, !is_new, "{told:?}");
         let key = gently::keys::StoreKey::load(&person.at("keys/store.key"), &mut |_| {
             Ok("correct horse".to_owned().into())

@@ -236,7 +236,7 @@ fn ask(prompt: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
         Some(ask) => ask(prompt, place),
         None => Err(KeyError::NoPassphrase {
             place: place.to_owned(),
-            reason: "no passphrase given: nobody can be asked here".to_owned(),
+            reason: "nobody can be asked for it here".to_owned(),
         }),
     }
 }

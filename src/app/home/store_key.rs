@@ -21,8 +21,12 @@ use super::secrets::{from_command, passphrase};
 /// Key files whose passphrase was a wrong one in this process: nobody is asked for it again.
 static REFUSED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Where the command stands.
+/// Where the command stands in the settings.
 pub const OWN_COMMAND: &str = "[store] key_cmd";
+/// The file of the key, in words.
+pub const OWN_FILE: &str = "keys/store.key";
+/// The environment's way to give that command, which wins over the settings.
+const COMMAND_ENV: &str = "GENTLY_STORE_KEY_CMD";
 
 /// Said where a home is to be encrypted from its beginning.
 const NO_KEY_YET: &str = "store.encrypted is true, and that is done from the beginning only with a key in \
@@ -32,6 +36,14 @@ const NO_KEY_YET: &str = "store.encrypted is true, and that is done from the beg
 /// The text of the variable; an empty one is none.
 pub fn key_variable() -> Option<OsString> {
     env(STORE_KEY_ENV).filter(|text| !text.is_empty())
+}
+
+/// Where the command stands that is run, in words.
+pub fn command_place() -> &'static str {
+    match env(COMMAND_ENV) {
+        Some(_) => "$GENTLY_STORE_KEY_CMD",
+        None => OWN_COMMAND,
+    }
 }
 
 /// The file of the key of a database.
@@ -109,7 +121,7 @@ fn key_from(database: &Path, config: Option<&Config>) -> Result<Option<FoundKey>
             refused.insert(path.clone());
         }
     })?;
-    Ok(Some(found_key(&key, "keys/store.key")))
+    Ok(Some(found_key(&key, OWN_FILE)))
 }
 
 /// A passphrase for a file in another home than this process's own, under the settings of its own.
@@ -136,7 +148,8 @@ pub fn given_key(config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> 
     let Some(command) = command else {
         return Ok(None);
     };
-    let text = from_command(command, OWN_COMMAND)?;
-    let key = StoreKey::from_text(&text, OWN_COMMAND)?;
-    Ok(Some(found_key(&key, OWN_COMMAND)))
+    let place = command_place();
+    let text = from_command(command, place)?;
+    let key = StoreKey::from_text(&text, place)?;
+    Ok(Some(found_key(&key, place)))
 }

@@ -11,7 +11,7 @@ use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::home::secrets::{new_passphrase, passphrase, work_factor};
-use crate::app::home::store_key::given_key;
+use crate::app::home::store_key::{command_place, given_key, key_variable};
 use crate::app::prove::verify::home::{check_own, holds};
 use crate::app::set_up::keys::is_known;
 
@@ -42,6 +42,8 @@ pub struct RestoreResult {
     pub back: RestoredFiles,
     /// What the check of the restored home found.
     pub report: Report,
+    /// Where the key of an encrypted database was from, in words; none of a plain one.
+    pub key_from: Option<&'static str>,
 }
 
 impl RestoreResult {
@@ -57,7 +59,7 @@ fn store_key(file: &Path, config: &Config) -> Result<FoundKey, StoreError> {
     let found = match (CAN_ENCRYPT, given_key(Some(config))) {
         (false, _) => Err(SealFault::NoCipher),
         (true, Ok(found)) => found.ok_or(SealFault::InBackup),
-        (true, Err(fault)) => Err(SealFault::Unreachable {
+        (true, Err(fault)) => Err(SealFault::NoKeyForBackup {
             reason: fault.to_string(),
         }),
     };
@@ -80,7 +82,13 @@ pub fn restore(root: &Path, file: &Path) -> Result<RestoreResult, OpenHomeError>
     let paths = Paths {
         root: root.to_owned(),
     };
+    let key_from = match key_variable() {
+        _ if !back.manifest.encrypted => None,
+        Some(_) => Some("$GENTLY_STORE_KEY"),
+        None => Some(command_place()),
+    };
     Ok(RestoreResult {
+        key_from,
         back,
         report: check_own(&paths)?,
         root: paths.root,

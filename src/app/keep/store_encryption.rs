@@ -18,7 +18,9 @@ use crate::app::home::open::{self, OpenHomeError};
 use crate::app::home::secrets::{
     is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
 };
-use crate::app::home::store_key::{OWN_COMMAND, found_key, given_key, key_file, key_variable};
+use crate::app::home::store_key::{
+    OWN_COMMAND, OWN_FILE, command_place, found_key, given_key, key_file, key_variable,
+};
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
 
@@ -95,10 +97,10 @@ impl KeyPlace {
     }
 
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             KeyPlace::Variable => "$GENTLY_STORE_KEY",
-            KeyPlace::Command => OWN_COMMAND,
+            KeyPlace::Command => command_place(),
             KeyPlace::File => "keys/store.key, under a passphrase",
             KeyPlace::Nowhere => "nowhere",
         }
@@ -168,6 +170,13 @@ pub struct UsedKey {
     pub from: String,
     /// Whether it was made for this.
     pub is_new: bool,
+}
+
+impl UsedKey {
+    /// Whether it is one that a key file held already.
+    pub fn is_of_old_file(&self) -> bool {
+        !self.is_new && self.from == OWN_FILE
+    }
 }
 
 impl StoreConversion {
@@ -432,11 +441,18 @@ fn key_in_file(database: &Path, config: &Config) -> Result<(FoundKey, bool), Ope
         false => StoreKey::load(&path, &mut |place| passphrase(config, place))?,
         true => key_in_new_file(&path, config)?,
     };
-    Ok((found_key(&key, "keys/store.key"), is_new))
+    Ok((found_key(&key, OWN_FILE), is_new))
 }
 
 fn key_in_new_file(path: &Path, config: &Config) -> Result<StoreKey, OpenHomeError> {
-    let phrase = new_passphrase(config, &path.display().to_string())?;
+    let place = path.display().to_string();
+    let phrase = new_passphrase(config, &place).map_err(|fault| match fault {
+        KeyError::NoPassphrase { reason, .. } => KeyError::NoPassphrase {
+            place: format!("the new file {place}, which is to hold the key of the database,"),
+            reason: format!("{reason}. Nothing is changed"),
+        },
+        other => other,
+    })?;
     let made = new_key()?;
     made.save_new(path, &phrase, work_factor())?;
     let read = StoreKey::load(path, &mut |_| Ok(phrase.clone()))?;

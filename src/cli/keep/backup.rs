@@ -75,21 +75,34 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     ));
     if made.encrypted {
         say(
-            "its database is encrypted, and the backup does not hold the key. Where it comes from a command: gently \
-             config set store.key_cmd 'COMMAND'; else put your copy of store.key into its keys/",
+            "its database is encrypted, and the backup does not hold the key: where the home finds it from now on is \
+             yours to say, below",
         );
     }
     say_report(&restored.report);
     say("what was erased after this backup was made is in it, and must be erased once more");
-    say("nothing is written here before you say what was published after this backup; one of:");
     let home = before_commands(&restored.root);
     if !home.is_empty() {
-        say("  first, for all that follows:");
+        say("first, for all that follows:");
         say(&format!("  export {home}"));
     }
-    say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
+    if let Some(from) = restored.key_from {
+        say_key_place(from);
+    }
+    say("nothing is written here before you say what was published after this backup; one of:");
+    say("  git clone --mirror URL LEDGER && gently audit adopt --from LEDGER");
     say("  gently audit adopt --nothing-newer   nothing was published since");
     FINE
+}
+
+/// Where the key of the restored home can be from, from now on.
+fn say_key_place(from: &str) {
+    say(&format!(
+        "the key of its database came from {from} this time. So that the home finds it from now on, one of:"
+    ));
+    say("  gently config set store.key_cmd 'COMMAND'   a command that prints it");
+    say("  put your copy of store.key into its keys/   a passphrase is asked for each time");
+    say("  keep the key in $GENTLY_STORE_KEY           for services");
 }
 
 /// `gently audit adopt`.

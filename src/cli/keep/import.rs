@@ -242,7 +242,14 @@ fn report(
         let name = refused.name.as_deref().map(quiet);
         let name = name.map_or_else(String::new, |name| format!(" \"{name}\""));
         let (place, detail) = (quiet(&refused.place), quiet(&refused.detail));
-        say(&format!("refused: {place}{name}: {detail}"));
+        // Of one thing it is said in one sentence.
+        let sentence = detail
+            .strip_prefix("it ")
+            .filter(|_| !place.starts_with("lines "));
+        match sentence {
+            Some(rest) => say(&format!("refused: {place}{name} {rest}")),
+            None => say(&format!("refused: {place}{name}: {detail}")),
+        }
     }
     if outcome.forgotten > 0 {
         let those = counted(outcome.forgotten, "imported conversation");
@@ -333,7 +340,7 @@ fn reason_words(reason: &str) -> String {
         "repeats" | "repeated" => "the same id again",
         "loop" => "replies in a loop",
         "roots" => "several beginnings",
-        "shape" => "another form than is read",
+        "shape" => "something that has to be there is missing, or of another kind",
         "missing_parent" => "a reply to what is not there",
         "duplicate_id" => "two messages of one id",
         "duplicate_key" => "two keys alike",
@@ -360,6 +367,16 @@ fn reasons(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
+/// What is counted of a file: conversations, and more where it has more or something is refused.
+fn unit(count: u64, is_more: bool) -> &'static str {
+    match (count, is_more) {
+        (1, false) => "conversation",
+        (_, false) => "conversations",
+        (1, true) => "part of the file",
+        (_, true) => "parts of the file (conversations, and what stands by itself)",
+    }
+}
+
 fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     let counts = &outcome.counts;
     let version = outcome.files.first().map(|(_, file)| file.version.as_str());
@@ -373,7 +390,10 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     let mut line = |count: u64, what: &str| {
         text.push_str(&format!("    {count:>8}  {what}\n"));
     };
-    line(counts.read, "read");
+    let others = counts.corrections + counts.promotions + counts.audits + counts.all_refused();
+    let is_more = others > 0 || outcome.format == ImportFormat::Aua;
+    let unit = unit(counts.read, is_more);
+    line(counts.read, &format!("{unit} read"));
     let recorded = match dry_run {
         true => "would be recorded",
         false => "recorded",
@@ -466,13 +486,22 @@ fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, view, text))
 }
 
-/// `import-1      2026-11-24 02:15  ChatGPT, 10 conversations of it here`, and below it the counts.
+/// `import-1      2026-11-24 02:15  ChatGPT, 10 conversations of it here`, and below it the counts. Of
+/// an erased one it is said when it was erased.
 fn summary_line(import: &ImportSummary) -> String {
     let (id, at) = (
         short_name(&import.id),
         import.at.map(minute).unwrap_or_default(),
     );
+    if let Some(erased) = import.erased {
+        let said = format!("it was erased {}, with its conversations", minute(erased));
+        return row(&format!("{id:12}  {at:16}"), &said);
+    }
     let here = counted(import.conversations, "conversation");
+    let replaced = match import.replaced {
+        0 => String::new(),
+        replaced => format!(", {replaced} of them replaced since"),
+    };
     let format = import.content.as_ref().map(|content| {
         let named = content["format"].as_str().unwrap_or_default();
         let format = ImportFormat::ALL
@@ -482,12 +511,10 @@ fn summary_line(import: &ImportSummary) -> String {
     });
     let head = row(
         &format!("{id:12}  {at:16}"),
-        &format!("{}{here} of it here", format.unwrap_or_default()),
+        &format!("{}{here} of it here{replaced}", format.unwrap_or_default()),
     );
     let said = match &import.content {
-        None if import.at.is_some() => {
-            "erased: what became of its file is not here any more".to_owned()
-        }
+        None if import.at.is_some() => "what became of its file is not here any more".to_owned(),
         None => "ended in the middle: the same file, imported again, goes on".to_owned(),
         Some(content) => counts_line(content),
     };
@@ -501,7 +528,13 @@ fn counts_line(content: &Value) -> String {
         let counts = content[key].as_object().into_iter().flatten();
         counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
     };
-    let mut said = format!("{} read, {} recorded", number("read"), number("recorded"));
+    let more = ["corrections", "promotions", "audits"].map(number);
+    let is_more = more.iter().any(|count| *count > 0)
+        || all("refused") > 0
+        || content["format"] == ImportFormat::Aua.name();
+    let (read, recorded) = (number("read"), number("recorded"));
+    let unit = unit(read, is_more);
+    let mut said = format!("{read} {unit} read, {recorded} recorded");
     for (count, word) in [
         (number("unchanged"), "unchanged"),
         (all("refused"), "refused"),

@@ -136,26 +136,26 @@ fn converted(done: &StoreConversion) -> String {
     let database = done.database.display();
     let tidied = match done.is_tidied {
         true => {
-            "; what a conversion had left beside it, which did not come to its end, is taken away"
+            "what a conversion had left beside it, which did not come to its end, is taken away"
         }
-        false => "",
+        false => "nothing to do",
     };
     match (done.form, &done.key) {
         (DatabaseForm::Encrypted, Some(key)) => {
-            let was_there = match key.is_new {
-                true => "",
-                false => ", a key that was there before",
+            let was_there = match key.is_of_old_file() {
+                true => ", the key that was in that file already",
+                false => "",
             };
             format!(
                 "✔ {database} is encrypted; its key comes from {}{was_there}\n",
                 key.from
             )
         }
-        (DatabaseForm::Encrypted, None) => format!("{database} was encrypted before{tidied}\n"),
+        (DatabaseForm::Encrypted, None) => format!("{database} is already encrypted: {tidied}\n"),
         (DatabaseForm::Plain, _) if done.is_changed => {
             format!("✔ {database} is not encrypted any more\n")
         }
-        (DatabaseForm::Plain, _) => format!("{database} was not encrypted{tidied}\n"),
+        (DatabaseForm::Plain, _) => format!("{database} is not encrypted: {tidied}\n"),
     }
 }
 

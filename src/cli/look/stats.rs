@@ -137,17 +137,25 @@ pub(in crate::cli) fn block(figures: &Figures) -> String {
     lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
+/// Whom the greater of two times is of: below ten answers nine in ten are all of them.
+pub(in crate::cli) fn most_of(answers: usize) -> &'static str {
+    match answers < 10 {
+        true => "all",
+        false => "nine in ten",
+    }
+}
+
 /// `half within 4 s, nine in ten within 11 s`; of one answer its own time.
 fn times_told(times: AnswerTimes) -> String {
     let within = |seconds: u64| match seconds {
         0 => "in less than a second".to_owned(),
         _ => format!("within {seconds} s"),
     };
-    let most = within(times.ninetieth);
+    let (most, of) = (within(times.ninetieth), most_of(times.count));
     match times.median == times.ninetieth {
         true if times.count == 1 => most,
-        true => format!("nine in ten {most}"),
-        false => format!("half {}, nine in ten {most}", within(times.median)),
+        true => format!("{of} {most}"),
+        false => format!("half {}, {of} {most}", within(times.median)),
     }
 }
 
@@ -234,14 +242,11 @@ mod tests {
         for (count, median, ninetieth, told) in [
             (1, 0, 0, "in less than a second"),
             (1, 4, 4, "within 4 s"),
-            (2, 0, 0, "nine in ten in less than a second"),
-            (
-                2,
-                0,
-                3,
-                "half in less than a second, nine in ten within 3 s",
-            ),
-            (9, 4, 11, "half within 4 s, nine in ten within 11 s"),
+            (2, 0, 0, "all in less than a second"),
+            (2, 0, 3, "half in less than a second, all within 3 s"),
+            (9, 4, 11, "half within 4 s, all within 11 s"),
+            (10, 4, 11, "half within 4 s, nine in ten within 11 s"),
+            (12, 4, 4, "nine in ten within 4 s"),
         ] {
             let times = AnswerTimes {
                 count,

@@ -8,13 +8,14 @@ use crate::app::remember::items::list::{
     ItemList, MOST, intent as declared_intent, list, no_intent, one,
 };
 use crate::app::remember::items::{
-    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratifiable, ratify,
+    CountingItem, ItemInput, ItemOrigin, RecordedItem, ToRatify, add, check, clear_intent, end,
+    ratifiable, ratify,
 };
 use crate::ask::stored_text::changed_words;
 use crate::continuity::candidate::Confidence;
 use crate::record::ledger::item::{Item, ItemKind};
 use crate::record::ledger::short_name::short_name;
-use crate::view::remember::item::{ItemView, RecordedItemView};
+use crate::view::remember::item::{CountingItemView, ItemView, RecordedItemView};
 
 use crate::cli::screen::quiet;
 use crate::cli::{FINE, NEGATIVE, present, program, say, stopped};
@@ -266,19 +267,31 @@ async fn put(
 }
 
 /// Ratifies them one by one, and says of each what became of it: one that can't be keeps none of the
-/// others from it.
+/// others from it, and one that counts already is left as it is.
 pub async fn ratify_each(kind: ItemKind, ids: &[String], json: bool) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
-    let ids = ratifiable(&opened, kind, ids).await?;
+    let named = ratifiable(&opened, kind, ids).await?;
     let mut worst = FINE;
-    for id in &ids {
-        let code = match ratify(&opened, kind, id).await {
-            Ok(item) => told(&item, json),
-            Err(error) => stopped(&error, json),
+    for one in &named {
+        let code = match one {
+            ToRatify::InForce(item) => told_in_force(kind, item, json),
+            ToRatify::Proposed(id) => match ratify(&opened, kind, id).await {
+                Ok(item) => told(&item, json),
+                Err(error) => stopped(&error, json),
+            },
         };
         worst = worst.max(code);
     }
     Ok(worst)
+}
+
+fn told_in_force(kind: ItemKind, item: &CountingItem, json: bool) -> u8 {
+    let (id, state) = (short_name(&item.id), item.state.name());
+    say(&format!(
+        "{id} is {state} already: nothing new is recorded of it"
+    ));
+    let text = || format!("{id}  {state}  {}\n", quiet(&item.text));
+    present(json, || CountingItemView::of(kind, item), text)
 }
 
 async fn retire(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {

@@ -12,6 +12,11 @@ use super::{signals, typed_line};
 /// The terminal of this process, wherever standard input and output lead.
 const TERMINAL: &str = "/dev/tty";
 
+/// What the system says where a process has no terminal.
+const NO_DEVICE: i32 = 6;
+/// What it says where there is no such file, as in a container without devices.
+const NO_FILE: i32 = 2;
+
 /// Asks; nothing that is typed is shown. `place` is what it is the passphrase of.
 pub fn ask(words: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
     let reason = |reason: String| KeyError::NoPassphrase {
@@ -24,9 +29,10 @@ pub fn ask(words: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
         false => rpassword::prompt_password(quiet).map(Some),
     };
     let typed = typed.map_err(|e| {
-        reason(format!(
-            "no passphrase given: there is no terminal to ask on, {e}"
-        ))
+        reason(match e.raw_os_error() {
+            Some(NO_DEVICE | NO_FILE) => "there is no terminal to ask for it on".to_owned(),
+            _ => format!("the terminal could not be read ({e})"),
+        })
     })?;
     let mut typed = typed.ok_or_else(|| reason("the question was left".to_owned()))?;
     if typed.is_empty() {

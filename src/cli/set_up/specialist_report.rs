@@ -11,7 +11,7 @@ use crate::app::set_up::specialist::report::{
 use crate::record::ledger::short_name::short_name;
 use crate::view::set_up::specialist_report::SpecialistReportView;
 
-use crate::cli::look::stats::{FLAG, block, draw};
+use crate::cli::look::stats::{FLAG, block, draw, most_of};
 use crate::cli::screen::new_file::judge_new;
 use crate::cli::screen::{quiet, thousandths};
 use crate::cli::{NEGATIVE, could_not, present, say};
@@ -103,8 +103,9 @@ fn times(times: ModelTimes) -> String {
     let (median, ninetieth) = (thousandths(times.median), thousandths(times.ninetieth));
     match times.count {
         1 => format!("model     {ninetieth} s for its answer"),
-        _ => format!(
-            "model     at most {median} s for half of its answers, {ninetieth} s for nine in ten"
+        count => format!(
+            "model     at most {median} s for half of its answers, {ninetieth} s for {}",
+            most_of(count)
         ),
     }
 }

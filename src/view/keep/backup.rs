@@ -44,6 +44,8 @@ pub struct RestoreView {
     pub files: u64,
     /// SQLite's own words about the database.
     pub database: String,
+    /// Where the key of an encrypted database was from; null of a plain one.
+    pub key_from: Option<&'static str>,
     /// What a check of it found, by question.
     pub answers: BTreeMap<&'static str, VerdictView>,
     /// The next command.
@@ -58,6 +60,7 @@ impl RestoreView {
             backup: result.back.manifest.clone(),
             files: result.back.files,
             database: result.back.database.clone(),
+            key_from: result.key_from,
             answers: VerdictView::all(&result.report),
             next: format!("{}gently audit adopt", before_commands(&result.root)),
         }

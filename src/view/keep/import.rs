@@ -122,8 +122,12 @@ pub struct ImportSummaryView {
     pub content: Option<Value>,
     /// Whether what its artifact said is gone: no text of it was left.
     pub erased: bool,
+    /// When all of it was erased; null of one of which something is here, or was lost.
+    pub erased_at: Option<String>,
     /// How many of its conversations are on record with their texts.
     pub conversations: u64,
+    /// How many of these a later import replaced.
+    pub replaced: u64,
 }
 
 impl ImportSummaryView {
@@ -134,7 +138,9 @@ impl ImportSummaryView {
             at: import.at.map(|at| at.to_string()),
             content: import.content.clone(),
             erased: import.at.is_some() && import.content.is_none(),
+            erased_at: import.erased.map(|at| at.to_string()),
             conversations: import.conversations,
+            replaced: import.replaced,
         }
     }
 }

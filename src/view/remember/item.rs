@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::remember::items::RecordedItem;
 use crate::app::remember::items::conflict::{Conflict, ResolvedConflict};
 use crate::app::remember::items::list::ItemList;
 use crate::app::remember::items::summary::{SessionSummary, SummarySection};
+use crate::app::remember::items::{CountingItem, RecordedItem};
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::Item;
+use crate::record::ledger::item::{Item, ItemKind};
 
 /// An item and where it stands.
 #[derive(Clone, Debug, Serialize)]
@@ -110,6 +110,34 @@ impl RecordedItemView {
             log_line: recorded.line + 1,
             removed: item.removed.clone(),
             kept: recorded.is_kept,
+        }
+    }
+}
+
+/// An item that counted before it was to be ratified.
+#[derive(Clone, Debug, Serialize)]
+pub struct CountingItemView {
+    /// Name of the item, such as `correction:000002`.
+    pub id: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The state in which it was before.
+    pub state: &'static str,
+    /// What it says; empty when that is not here.
+    pub text: String,
+    /// Whether anything was recorded of it now: false.
+    pub recorded: bool,
+}
+
+impl CountingItemView {
+    /// Of an item of a kind.
+    pub fn of(kind: ItemKind, item: &CountingItem) -> Self {
+        CountingItemView {
+            id: item.id.clone(),
+            kind: kind.name(),
+            state: item.state.name(),
+            text: item.text.clone(),
+            recorded: false,
         }
     }
 }

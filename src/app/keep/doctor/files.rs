@@ -204,7 +204,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
                 StoreError::Sealed { .. } => "gently store status",
                 _ => MEND,
             };
-            checks.push(DoctorCheck::fail("database", error.to_string(), mend));
+            checks.push(DoctorCheck::fail("database", error.without_command(), mend));
             return None;
         }
     };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::imported::{ListedImport, listed};
 use crate::home::Home;
-use crate::record::ledger::imported::IMPORT;
+use crate::record::ledger::imported::{IMPORT, ImportedConversation, ImportedState};
 use crate::record::ledger::item::content;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
@@ -23,6 +23,10 @@ pub struct ImportSummary {
     pub content: Option<Value>,
     /// How many conversations of it are on record with their texts.
     pub conversations: u64,
+    /// How many of these a later import replaced.
+    pub replaced: u64,
+    /// When all of it was erased; none of one of which something is here, or was lost.
+    pub erased: Option<Seconds>,
 }
 
 /// The newest imports of a home, so many at most, the oldest first, and how many older ones there are.
@@ -40,17 +44,27 @@ fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
     store.reading(|store| {
         let mut found: Vec<ImportSummary> = Vec::new();
         for row in store.artifacts(ArtifactFilter::Kind(IMPORT))? {
+            let (conversations, replaced) = count(store, &row.id)?;
+            let content = content(row.document.as_deref());
+            let is_gone = content.is_none() && conversations == 0;
+            let named = is_gone.then(|| store.tombstone_of(&row.id)).transpose()?;
+            let erased = named.flatten().map(|line| store.time_of_line(line));
             found.push(ImportSummary {
                 at: store.time_of_line(row.line)?,
-                content: content(row.document.as_deref()),
-                conversations: count(store, &row.id)?,
+                content,
+                conversations,
+                replaced,
+                erased: erased.transpose()?.flatten(),
                 id: row.id,
             });
         }
         for id in store.named_imports()? {
             if found.iter().all(|known| known.id != id) {
+                let (conversations, replaced) = count(store, &id)?;
                 found.push(ImportSummary {
-                    conversations: count(store, &id)?,
+                    conversations,
+                    replaced,
+                    erased: None,
                     id,
                     at: None,
                     content: None,
@@ -62,9 +76,13 @@ fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
     })
 }
 
-fn count(store: &ReadStore, id: &str) -> Result<u64, OpenHomeError> {
-    let all = store.imported_with(id)?.len();
-    Ok(u64::try_from(all).unwrap_or(u64::MAX))
+/// How many conversations of an import are here, and how many of them are replaced.
+fn count(store: &ReadStore, id: &str) -> Result<(u64, u64), OpenHomeError> {
+    let all = store.imported_with(id)?;
+    let is_replaced = |row: &&ImportedConversation| row.state == ImportedState::Replaced;
+    let replaced = all.iter().filter(is_replaced).count();
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    Ok((number(all.len()), number(replaced)))
 }
 
 /// One import, with its conversations that are on record with their texts, oldest first.

@@ -178,7 +178,7 @@ impl Tally {
     }
 
     /// Notes what one of those that were counted is for.
-    fn note(&mut self, intent: TurnIntent) {
+    pub fn note(&mut self, intent: TurnIntent) {
         match intent {
             TurnIntent::ChatMessage => {}
             TurnIntent::CouncilReview => self.figures.reviews += 1,

@@ -76,7 +76,25 @@ fn item_id(kind: ItemKind, typed: &str) -> String {
     named.unwrap_or_else(|| typed.to_owned())
 }
 
-/// Those that somebody wants ratified, each once.
+/// Those that somebody wants ratified, each once, in the order in which they were named.
+pub enum ToRatify {
+    /// It can be ratified.
+    Proposed(String),
+    /// It counts already.
+    InForce(CountingItem),
+}
+
+/// An item that counted before somebody wanted it ratified.
+pub struct CountingItem {
+    /// Its id.
+    pub id: String,
+    /// Its state, in which it counts.
+    pub state: ItemState,
+    /// What it says; empty when that is not here.
+    pub text: String,
+}
+
+/// What there is to ratify of what was named.
 ///
 /// # Errors
 /// What is wrong with some of them, where anything is: none is ratified then.
@@ -84,21 +102,36 @@ pub async fn ratifiable(
     opened: &OpenHome,
     kind: ItemKind,
     typed: &[String],
-) -> Result<Vec<String>, OpenHomeError> {
+) -> Result<Vec<ToRatify>, OpenHomeError> {
     /// Before the command that a fault ends with.
     const NEXT: &str = ": gently ";
     opened.authorize().await?;
-    let (mut ids, mut faults) = (Vec::new(), Vec::new());
+    let (mut ids, mut found, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for typed in typed {
         let id = item_id(kind, typed);
         if ids.contains(&id) {
             continue;
         }
-        faults.extend(unratifiable(&opened.store, kind, &id)?);
-        ids.push(id);
+        ids.push(id.clone());
+        match known(&opened.store, kind, &id)? {
+            Ok(item) if item.state.is_in_force() => {
+                if !StoredTexts::of(&opened.store)?.holds_item(&item)? {
+                    faults.push(changed_words(std::slice::from_ref(&id)));
+                }
+                found.push(ToRatify::InForce(CountingItem {
+                    text: text_of(opened, &id)?,
+                    state: item.state,
+                    id,
+                }));
+            }
+            _ => {
+                faults.extend(unratifiable(&opened.store, kind, &id)?);
+                found.push(ToRatify::Proposed(id));
+            }
+        }
     }
     let Some(last) = faults.last() else {
-        return Ok(ids);
+        return Ok(found);
     };
     // Where all of them end with one command, it stands once.
     let next = last.rsplit_once(NEXT).map(|(_, next)| next.to_owned());

@@ -7,7 +7,7 @@ use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::DECLARED;
 use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
-use crate::record::ledger::prompt::TURN;
+use crate::record::ledger::prompt::{IMPORTED, TURN};
 use crate::record::ledger::short_name::short_name;
 use crate::view::remember::context::disclosed;
 
@@ -112,7 +112,12 @@ fn line(name: &str, one: &ArtifactRef, said: Option<&str>, verbose: bool) -> Str
         }
     }
     if let Some(age) = one.freshness_s {
-        line.push_str(&format!("  {} old", age_words(age)));
+        let age = age_words(age);
+        // The time of what an import brought is what its source says, else that of the import.
+        line.push_str(&match one.artifact_type == IMPORTED {
+            true => format!("  said or imported {age} ago"),
+            false => format!("  {age} old"),
+        });
     }
     if !one.risk_flags.is_empty() {
         let flags: Vec<String> = one.risk_flags.iter().map(|risk| flag(risk)).collect();

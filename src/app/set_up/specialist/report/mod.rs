@@ -24,7 +24,7 @@ use crate::record::ledger::specialist::{
     Rating, RatingCount, RatingVerdict, SpecialistId, Specialists,
 };
 use crate::record::time::Seconds;
-use crate::store::{CountedRun, ReadStore, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 /// Who answered: a specialist with a model, or a model that was asked by its own name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -274,6 +274,8 @@ fn runs(
 ) -> Result<HashMap<ReportedAnswerer, AnswererTally>, StoreError> {
     let drift = store.drift_classes(from)?;
     let mut drift = drift.iter().peekable();
+    let aside = store.turns_aside(from)?;
+    let mut aside = aside.iter().peekable();
     // Whoever is asked, is asked again: the names stand here once.
     let mut known: HashMap<Option<SpecialistId>, HashMap<String, AnswererTally>> = HashMap::new();
     store.each_run((from, since), &mut |run| {
@@ -284,7 +286,9 @@ fn runs(
         if let Some(tally) = models.get_mut(&run.counted.model) {
             tally.counted.add(&run.counted);
             tally.took.extend(run.model_ms);
-            drift_of(&run, &mut drift, &mut tally.counted);
+            let line = run.counted.line;
+            each_of(line, &mut drift, |class| tally.counted.drift(class));
+            each_of(line, &mut aside, |intent| tally.counted.note(*intent));
         }
         Ok(())
     })?;
@@ -297,16 +301,15 @@ fn runs(
     Ok(all.collect())
 }
 
-/// Counts the drift of one exchange; both go along the lines.
-fn drift_of<'d>(
-    run: &CountedRun,
-    drift: &mut Peekable<impl Iterator<Item = &'d (u64, String)>>,
-    tally: &mut Tally,
+/// What stands at the line of one exchange in a list along the lines, as the exchanges are.
+fn each_of<'d, T: 'd>(
+    line: u64,
+    list: &mut Peekable<impl Iterator<Item = &'d (u64, T)>>,
+    mut found: impl FnMut(&T),
 ) {
-    let line = run.counted.line;
-    while let Some((of, class)) = drift.next_if(|(of, _)| *of <= line) {
+    while let Some((of, one)) = list.next_if(|(of, _)| *of <= line) {
         if *of == line {
-            tally.drift(class);
+            found(one);
         }
     }
 }
