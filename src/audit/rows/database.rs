@@ -84,14 +84,18 @@ impl std::fmt::Display for DatabaseCounts {
         if *not_kept > 0 {
             write!(
                 f,
-                "the texts of {not_kept} of them not kept, and so not checked, "
+                "the texts of {not_kept} of them were not kept, and so not checked, "
             )?;
         }
         if *contexts > 0 {
             write!(
                 f,
-                "{} not rendered as something in them is erased, ",
-                counted(*contexts, "prompt")
+                "{} put together again, as something in {} is erased, ",
+                match contexts {
+                    1 => "1 prompt could not be".to_owned(),
+                    several => format!("{several} prompts could not be"),
+                },
+                if *contexts == 1 { "it" } else { "them" }
             )?;
         }
         write!(
