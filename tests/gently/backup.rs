@@ -213,7 +213,10 @@ fn a_newer_published_ledger_is_taken_over() {
         .says(2, "wrong_key");
     // Two exchanges and the key's artifact: lost, and a tombstone says so.
     let verified = gently.ok(&["--json", "audit", "verify"]);
-    assert!(verified.out.contains("3 of them erased"), "{verified:?}");
+    assert!(
+        verified.out.contains("3 of them are erased"),
+        "{verified:?}"
+    );
     gently.ok(&["ask", "four"]);
     gently.ok(&["session", "close"]);
     gently.ok(&["audit", "verify"]);

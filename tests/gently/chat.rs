@@ -203,6 +203,11 @@ fn a_line_is_edited_and_ctrl_c_clears_it_and_ctrl_d_ends() {
     // Two slashes are one.
     sends(&mut typist, "//etc/hosts, what is it?", "Four.");
     assert_eq!(sent(&server).pop().unwrap(), "/etc/hosts, what is it?");
+    // What begins with one slash is brought with two.
+    typist.types(UP);
+    typist.sees("//etc/hosts, what is it?");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
     // Up brings what was asked, as it is on record.
     // Ctrl-P goes by questions, where Up goes by lines.
     typist.types(&format!("{}\r", CTRL_P.repeat(4)));
@@ -293,10 +298,13 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "exit", ends);
     typist.types(CTRL_C);
     typist.sees(PROMPT);
-    let here = "command of the shell: Ctrl-D ends the chat; Enter again";
+    let here = "command of the shell: Ctrl-D ends the chat; Up and Enter";
     sends(&mut typist, "gently chat", here);
     assert!(server.requests().is_empty());
     typist.types("\r");
+    typist.sees(PROMPT);
+    sends(&mut typist, "gently chat", here);
+    typist.types(&format!("{UP}\r"));
     typist.sees("Zero.");
     typist.sees(PROMPT);
     // What is printed can be copied.
@@ -349,13 +357,13 @@ fn commands_do_what_the_commands_of_their_names_do() {
     ] {
         let shown = sends(&mut typist, line, why);
         let is_of_shell = line.starts_with("gently");
+        let shown: Vec<&str> = shown.split_whitespace().collect();
+        let shown = shown.join(" ");
         assert_eq!(
-            shown.contains("Enter again"),
+            shown.contains("Up and Enter"),
             is_of_shell,
             "{line}: {shown}"
         );
-        typist.types(CTRL_C);
-        typist.sees(PROMPT);
     }
     assert_eq!(server.requests().len(), asked);
     sends(
@@ -366,10 +374,8 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/new", "a new conversation begins");
     // What is no command goes to no model, however often it is sent.
     sends(&mut typist, "/export x.md", "gently conversation export");
-    typist.types("\r");
+    typist.types(&format!("{UP}\r"));
     typist.sees("gently conversation export");
-    typist.sees(PROMPT);
-    typist.types(CTRL_C);
     typist.sees(PROMPT);
     assert_eq!(server.requests().len(), 1);
     let help = sends(&mut typist, "/help", "/quit");
@@ -380,10 +386,6 @@ fn commands_do_what_the_commands_of_their_names_do() {
         "nothing was asked in this conversation yet",
     );
     sends(&mut typist, "/hlep", "did you mean /help?");
-    // What was meant stands in the line, and Enter does it.
-    typist.types("\r");
-    typist.sees("/erase last|ID");
-    typist.sees(PROMPT);
     sends(&mut typist, "/delete", "there is no /delete");
     sends(&mut typist, "/refs foo", "'foo' is nothing on record");
     sends(&mut typist, "/file no.txt", "there is no such file");
@@ -428,25 +430,39 @@ fn commands_do_what_the_commands_of_their_names_do() {
 }
 
 #[test]
-fn a_command_that_is_refused_is_brought_back_to_be_mended() {
+fn a_command_that_is_refused_leaves_the_line_empty_and_up_brings_it() {
     let server = says(&["Zero."]);
     let person = person(&server);
+    person.gently(&["note", "add", "Sailing"]).exits(0);
     let mut typist = begin(&person, &[]);
-    sends(&mut typist, "/correct a --not", "a text is missing");
-    typist.types(UP);
-    typist.sees("/correct a --not");
-    typist.types(CTRL_C);
-    typist.sees(PROMPT);
-    // A command of the shell is no text of a fact; it stands in the line.
-    sends(&mut typist, "/fact ratify fact-1", "nothing was recorded");
-    typist.sees("/fact ratify fact-1");
-    typist.types(CTRL_C);
-    typist.sees(PROMPT);
+    for (line, why) in [
+        ("/correct a --not", "a text is missing"),
+        ("/fact ratify fact-1", "nothing was recorded"),
+        ("/fcat list", "did you mean gently fact list, typed here?"),
+        ("/cuoncil", "did you mean /council?"),
+        ("/specialist zz", "zz"),
+        ("/council x,y", "x"),
+        ("/accuracy fats", "fats"),
+        ("/deep maybe", "/deep on|off"),
+        ("gently drift shwo", "Up and Enter sends it"),
+    ] {
+        sends(&mut typist, line, why);
+        // What is typed next is joined to nothing.
+        sends(&mut typist, "/refs", "the model is shown");
+        typist.types(&format!("{UP}{UP}"));
+        typist.sees(&format!("{PROMPT}{line}"));
+        typist.types(CTRL_C);
+        typist.sees(PROMPT);
+    }
+    // A command that was done, too, without the secret in it.
     sends(
         &mut typist,
-        "/council list",
-        "gently council list, typed here",
+        "/note password: hunter2-Zx81qq",
+        "note-2  declared",
     );
+    typist.types(UP);
+    let shown = typist.sees("[redacted");
+    assert!(!shown.contains("hunter2"), "{shown}");
     typist.types(CTRL_C);
     typist.sees(PROMPT);
     typist.types("/quit\r");
@@ -466,7 +482,8 @@ fn what_is_erased_is_offered_no_more() {
     typist.types("yes\r");
     typist.sees("erased");
     typist.sees(PROMPT);
-    typist.types(&format!("{UP}\r"));
+    // The newest line is the command itself.
+    typist.types(&format!("{UP}{UP}\r"));
     typist.sees("Three.");
     typist.sees(PROMPT);
     assert_eq!(sent(&server).pop().unwrap(), "What is 1?");
@@ -959,10 +976,13 @@ fn a_chat_names_conversations_and_moves_between_them() {
     sends(&mut typist, "/new Holidays", "\"Holidays\"");
     sends(&mut typist, "What is 4?", "Four.");
     sends(&mut typist, "/open", "Rust notes");
-    // Up brings this conversation's questions first.
     typist.types("/open Rust n\t\r");
     typist.sees("\"Rust notes\" · 2 questions");
     typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    // Up brings this conversation's questions first, where nothing was typed yet.
+    let mut typist = begin(&person, &["--conversation", "Rust notes"]);
     typist.types(&format!("{UP}{UP}\r"));
     typist.sees("Five.");
     typist.sees(PROMPT);

@@ -422,8 +422,9 @@ fn balanced_has_the_next_one_review_and_its_correction_is_proposed() {
     for part in [
         "right, it proposes:",
         "Australia is Canberra.",
-        "W: what people's ratings let expect of the answer",
-        "no answer of theirs was rated yet",
+        "accuracy balanced",
+        "nobody's answers were rated yet",
+        "no domain's words are in the question, so it counts as general",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -509,6 +510,74 @@ fn what_is_proposed_is_said() {
     ] {
         assert!(said.contains(part), "{part}: {screen:#?}");
     }
+}
+
+/// What two reviewers of one council propose in the same words is one correction.
+#[test]
+fn what_two_propose_is_on_record_once() {
+    let (person, _server) = with_three(Behaviour::By(|body| {
+        let wrong = || {
+            let reviews = shown_to(body).into_iter().map(|(letter, ..)| {
+                let mut vote = vote("disagree", Some("The capital of Australia is Canberra."));
+                vote["of"] = json!(letter);
+                vote
+            });
+            says(&json!({"reviews": reviews.collect::<Vec<_>>()}).to_string())
+        };
+        match (is_review(body), model(body)) {
+            (false, _) => says("Sydney."),
+            (true, "three-1b") => votes("agree", "agree"),
+            (true, _) => wrong(),
+        }
+    }));
+    let high = ["ask", "--council", "one,two,three", QUESTION];
+    for (end, number) in [
+        ("propose correction-1: ", 1),
+        ("propose what correction-1 says already", 2),
+    ] {
+        let screen = person.gently(&high).exits(0);
+        let said = unbroken(&screen.err);
+        let named = ["one and two", "two and one"].map(|who| format!("{who} {end}"));
+        assert!(
+            named.iter().any(|named| said.contains(named)),
+            "{number}: {screen:#?}"
+        );
+        let sql = "SELECT count(*) FROM artifact WHERE kind = 'correction'";
+        assert_eq!(count(&person, sql), 1);
+    }
+    let shown = person.gently(&["council", "show"]).exits(0).out;
+    let whole = unbroken(&shown);
+    for part in [
+        "each reviews the others",
+        "W is what is expected of the answer by people's ratings, from 0 to 1, over all domains of the question.",
+    ] {
+        assert!(whole.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("maximum"), "{shown}");
+}
+
+/// A council's record goes alone: what stays, and how that goes, is said.
+#[test]
+fn erasing_a_council_says_what_stays() {
+    let (person, _server) = with_three(Behaviour::By(|body| match is_review(body) {
+        false => says("Canberra."),
+        true => says(&vote("agree", None).to_string()),
+    }));
+    let turn = asked(&person, &["--council", "one,two", QUESTION], 0);
+    let answer = turn["council"]["members"][0]["id"].as_str().unwrap();
+    let plan = person.gently(&["erase", "council-1", "--dry-run"]).exits(0);
+    let said = unbroken(&format!("{}\n{}", plan.out, plan.err));
+    for part in [
+        "destroys council-1, a council's own record",
+        &format!("answers and their reviews stay: {answer}, "),
+        &format!("gently erase {answer}"),
+        "there is no way back to that record",
+    ] {
+        assert!(said.contains(part), "{part}: {plan:#?}");
+    }
+    let json = person.gently(&["erase", "council-1", "--dry-run", "--json"]);
+    let json = json.exits(0).json().to_string();
+    assert!(json.contains("\"council_turns\":["), "{json}");
 }
 
 /// Where what was rated is of another domain, the votes decide, and that is what is said.

@@ -55,9 +55,9 @@ pub fn offered(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, Stor
     Ok(question.filter(|text| is_offered(text)).map(str::to_owned))
 }
 
-/// Whether a question is one to edit in a line: a line editor writes what moves or hides to the
+/// Whether a question, or another line, is one to edit in a line: a line editor writes what moves or hides to the
 /// terminal as it is.
-fn is_offered(question: &str) -> bool {
+pub fn is_offered(question: &str) -> bool {
     let is_a_line = !question.trim().is_empty() && question.len() <= LONGEST;
     is_a_line && spelled(question) == question
 }

@@ -2,8 +2,6 @@
 //! chosen (`docs/specialists.md`). Each answer and each review is an exchange of its own; what was
 //! decided is an artifact, after the last.
 
-use std::collections::BTreeSet;
-
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -174,11 +172,11 @@ impl PeerReview {
     }
 }
 
-/// What a review would have put right.
+/// What reviews would have put right.
 pub struct ReviewProposal {
-    /// Place of the member who reviews.
-    pub by: usize,
-    /// What it says is right.
+    /// Places of the members who propose it in their reviews.
+    pub by: Vec<usize>,
+    /// What they say is right.
     pub text: String,
     /// What became of it.
     pub end: ProposalEnd,
@@ -224,9 +222,21 @@ impl CouncilResult {
         ids.collect()
     }
 
+    /// Who proposes something: `lawyer proposes`, `lawyer and swe propose`.
+    pub fn proposing(&self, proposal: &ReviewProposal) -> String {
+        let members = proposal.by.iter().filter_map(|at| self.members.get(*at));
+        let names: Vec<&str> = members.map(|one| one.chosen.name.as_str()).collect();
+        match names.split_last() {
+            Some((last, before)) if !before.is_empty() => {
+                format!("{} and {last} propose", before.join(", "))
+            }
+            _ => format!("{} proposes", names.concat()),
+        }
+    }
+
     /// Why what a review proposes is not on record by it, in a sentence; none of what is.
     pub fn why_unrecorded(&self, proposal: &ReviewProposal) -> Option<String> {
-        let by = &self.members.get(proposal.by)?.chosen.name;
+        let who = self.proposing(proposal);
         match &proposal.end {
             ProposalEnd::Recorded(_) => None,
             ProposalEnd::Known { id, is_in_force } => {
@@ -235,11 +245,9 @@ impl CouncilResult {
                     false => "it waits to be ratified",
                 };
                 let known = short_name(id);
-                Some(format!("{by} proposes what {known} says already; {stands}"))
+                Some(format!("{who} what {known} says already; {stands}"))
             }
-            ProposalEnd::Refused(why) => {
-                Some(format!("what {by} proposes can't be a correction: {why}"))
-            }
+            ProposalEnd::Refused(why) => Some(format!("what {who} can't be a correction: {why}")),
         }
     }
 
@@ -789,10 +797,11 @@ impl CouncilSetup<'_> {
         self.propose(result).await
     }
 
-    /// Proposes what reviews say is right in the place of an answer, each once.
+    /// Proposes what reviews say is right in the place of an answer: the same text once, about the first
+    /// answer of which it is said.
     async fn propose(&self, result: &mut CouncilResult) -> Result<(), CouncilError> {
-        let mut known = BTreeSet::new();
-        let (mut from, mut made) = (Vec::new(), Vec::new());
+        let mut from: Vec<Vec<usize>> = Vec::new();
+        let mut made: Vec<CorrectionInput> = Vec::new();
         let reviews = result.reviews.iter();
         let said = reviews.flat_map(|one| one.answers.iter().map(|said| (one.by, said)));
         for (by, said) in said {
@@ -802,14 +811,17 @@ impl CouncilSetup<'_> {
             else {
                 continue;
             };
-            let exchange = about.exchange();
-            if known.insert((exchange, text.trim().to_owned())) {
-                from.push(by);
-                made.push(CorrectionInput {
-                    about: Some(exchange.to_string()),
-                    domain: result.members[said.of].chosen.domain().parse().ok(),
-                    ..CorrectionInput::of(text.trim())
-                });
+            match made.iter().position(|known| known.claim == text.trim()) {
+                Some(at) if from[at].contains(&by) => {}
+                Some(at) => from[at].push(by),
+                None => {
+                    from.push(vec![by]);
+                    made.push(CorrectionInput {
+                        about: Some(about.exchange().to_string()),
+                        domain: result.members[said.of].chosen.domain().parse().ok(),
+                        ..CorrectionInput::of(text.trim())
+                    });
+                }
             }
         }
         let ends = propose(self.opened, self.key, &made, ARBITER).await?;

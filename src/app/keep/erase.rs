@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
 use crate::models::wire::Wire;
 use crate::os::shell_word;
+use crate::record::ledger::council::{COUNCIL, council_of};
 use crate::record::ledger::imported::IMPORT;
 use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
@@ -79,6 +80,8 @@ pub struct ErasurePlan {
     pub said_about: Vec<String>,
     /// How the question begins, if it is one alone that goes.
     pub question: Option<String>,
+    /// What screens call the answers and reviews of councils whose record goes: they stay.
+    pub council_turns: Vec<String>,
     /// Ids of imported conversations that took the place of one that goes: they stay.
     pub newer: Vec<String>,
     /// Why, unless it was said: what is old is erased by a rule.
@@ -272,6 +275,7 @@ fn planned(
             .map(|id| short_name(id))
             .collect(),
         said_about: said_about(store, &reach)?,
+        council_turns: council_turns(store, &reach)?,
         newer: newer(store, &reach.artifacts)?,
         exchanges,
         titles: Vec::new(),
@@ -316,6 +320,32 @@ fn said_about(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, Op
             if is_there {
                 let id = find::short_id_of(store, about)?;
                 named.push(id.unwrap_or_else(|| about.to_string()));
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// What screens call the answers and reviews, as far as they are here, of councils whose record goes.
+fn council_turns(store: &ReadStore, reach: &ErasureReach) -> Result<Vec<String>, OpenHomeError> {
+    let mut named: Vec<String> = Vec::new();
+    let is_council = |id: &&String| id.split(':').next() == Some(COUNCIL);
+    for id in reach.artifacts.iter().filter(is_council) {
+        let rows = store.artifacts(ArtifactFilter::Id(id))?;
+        let said = rows
+            .iter()
+            .find_map(|row| council_of(row.line, &row.kind, &row.id, row.document.as_deref()));
+        let Some(said) = said else { continue };
+        let answers = said.answers.iter().map(|one| one.exchange);
+        for exchange in answers.chain(said.reviews.iter().map(|one| one.exchange)) {
+            let row = store.exchange(exchange)?;
+            if reach.exchanges.contains(&exchange) || row.is_none_or(|row| row.is_erased()) {
+                continue;
+            }
+            let name = find::short_id_of(store, exchange)?;
+            let name = name.unwrap_or_else(|| exchange.to_string());
+            if !named.contains(&name) {
+                named.push(name);
             }
         }
     }

@@ -70,34 +70,38 @@ impl std::fmt::Display for DatabaseCounts {
             counted(*exchanges, "exchange"),
             counted(*artifacts, "artifact"),
         );
+        let are = |n: u64| if n == 1 { "is" } else { "are" };
         write!(
             f,
-            "{exchanges} and {artifacts} checked, {erased} of them erased, "
+            "{exchanges} and {artifacts} were checked; {erased} of them {} erased; ",
+            are(*erased)
         )?;
         if *imported > 0 {
             write!(
                 f,
-                "{} among them, ",
-                counted(*imported, "imported conversation")
+                "{} {} among them; ",
+                counted(*imported, "imported conversation"),
+                are(*imported)
             )?;
         }
         if *not_kept > 0 {
             write!(
                 f,
-                "the texts of {not_kept} of them not kept, and so not checked, "
+                "the texts of {not_kept} of them were not kept, and so not checked; "
             )?;
         }
         if *contexts > 0 {
             write!(
                 f,
-                "{} not rendered as something in them is erased, ",
-                counted(*contexts, "prompt")
+                "{} could not be put together again, as something in {} is erased; ",
+                counted(*contexts, "prompt"),
+                if *contexts == 1 { "it" } else { "them" }
             )?;
         }
         write!(
             f,
-            "{} stored without a secret",
-            counted(*redacted, "answer")
+            "secrets were taken out of {} before anything was stored",
+            counted(*redacted, "text")
         )
     }
 }

@@ -223,8 +223,8 @@ fn proposal_lines(result: &CouncilResult) -> Vec<String> {
     for proposal in &result.proposals {
         lines.push(match &proposal.end {
             ProposalEnd::Recorded(id) => format!(
-                "{} proposes {}: {}",
-                quiet(&result.members[proposal.by].chosen.name),
+                "{} {}: {}",
+                quiet(&result.proposing(proposal)),
                 short_name(id),
                 beginning(&quiet(&proposal.text), EXCERPT)
             ),

@@ -1029,11 +1029,27 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("restore", &[("gently restore gently.age", "as a new home")]),
+    (
+        "restore",
+        &[
+            ("gently restore gently.age", "as a new home"),
+            (
+                "GENTLY_HOME=/srv/gently gently restore gently.age",
+                "as a home in that folder",
+            ),
+            (
+                "GENTLY_STORE_KEY_CMD='age -d store.key.age' gently restore gently.age",
+                "one whose database is encrypted, with the copy of its key",
+            ),
+        ],
+    ),
     ("sync", &[("gently sync", "before the plug is pulled")]),
     (
         "store",
-        &[("gently store status", "is the database encrypted?")],
+        &[
+            ("gently store status", "is the database encrypted?"),
+            ("gently store encrypt", "asks for a new passphrase"),
+        ],
     ),
     (
         "store status",

@@ -40,7 +40,13 @@ fn words_of(example: &str) -> Option<Vec<String>> {
     }
     assert_eq!(quote, None, "{example}: a quote stays open");
     let piece = pieces.into_iter().find_map(|words| {
-        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        // What is put into the environment of a command stands before it.
+        let is_set = |word: &String| {
+            let name = word.split_once('=').map_or("", |(name, _)| name);
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        };
+        let words = words.into_iter().filter(|word| !word.is_empty());
+        let words: Vec<String> = words.skip_while(is_set).collect();
         (words.first()? == "gently").then_some(words)
     })?;
     let is_word = |word: &String| word != "<" && word != ">";

@@ -4,11 +4,12 @@ use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::council::{RecordedCouncil, RecordedMember, list, one};
-use crate::app::set_up::specialist::choice::thousandths;
+use crate::app::set_up::specialist::choice::{BY_WORDS, thousandths};
 use crate::govern::council::{DecidedBy, confidence_label};
-use crate::record::ledger::council::{CouncilPlace, ReviewVerdict};
+use crate::record::ledger::council::{AccuracyLevel, CouncilPlace, ReviewVerdict};
 use crate::record::ledger::reply::readable;
 use crate::record::ledger::short_name::short_name;
+use crate::record::ledger::specialist::GENERAL;
 use crate::view::look::council::CouncilView;
 
 use super::{LISTED, say_older, zone_line};
@@ -87,7 +88,7 @@ fn asked(council: &RecordedCouncil) -> String {
 /// What is said of a question that is erased.
 const GONE: &str = "the question is not here any more";
 
-/// `council-1  2026-11-26 21:00  high  lawyer of 3  2 of 2 agree (High)`
+/// `council-1  2026-11-26 21:00  accuracy high  lawyer of 3  2 of 2 agree (High)`
 fn line(council: &RecordedCouncil) -> String {
     let time = council.recorded_at.as_deref().unwrap_or_default();
     let time = time.get(..16).unwrap_or(time).replace('T', " ");
@@ -95,11 +96,12 @@ fn line(council: &RecordedCouncil) -> String {
     let won = council.winner().map_or_else(String::new, |winner| {
         format!("{} of {of}  {}", quiet(&winner.name), votes(winner))
     });
-    format!(
-        "{}  {time}  {}  {won}",
-        short_name(&council.id),
-        quiet(&council.accuracy)
-    )
+    // Those that somebody names without a level are on record so, too.
+    let how = match council.accuracy == AccuracyLevel::Maximum.name() {
+        true => "each reviews the others".to_owned(),
+        false => format!("accuracy {}", quiet(&council.accuracy)),
+    };
+    format!("{}  {time}  {how}  {won}", short_name(&council.id))
 }
 
 /// `2 of 3 agree (Medium)`
@@ -117,28 +119,18 @@ fn votes(member: &RecordedMember) -> String {
 
 /// What the numbers of each answer are.
 const MEASURES: &str = "
-W: what people's ratings let expect of the answer, from 0 to 1, over all domains
-of the question; utility: the same in the likeliest domain alone; payment: the
-highest W of the others, which the chosen answer cost them.
+W is what is expected of the answer by people's ratings, from 0 to 1, over all domains of the question. Utility is \
+the same in the likeliest domain alone. Payment, which only the chosen answer has, is the highest W of the other \
+answers.
 ";
 
 /// All of a council, as people read it.
 fn text(council: &RecordedCouncil) -> String {
-    let domains = council.domains.iter();
-    let domains = domains.map(|one| format!("{} {}", quiet(&one.domain), thousandths(one.share)));
-    let domains: Vec<String> = domains.collect();
-    let known = match (council.basis.as_str(), council.decided_by()) {
-        ("prior", _) => "no answer of theirs was rated yet",
-        (_, Some(DecidedBy::Votes)) => "the same was expected of another, and the votes decided",
-        (_, Some(DecidedBy::Age)) => {
-            "the same was expected of another with as many votes, and the older was chosen"
-        }
-        _ => "by ratings",
-    };
     let mut text = format!(
-        "{}\nthe question is of {} ({known})\n",
+        "{}\n{}; {}\n",
         line(council),
-        domains.join(", ")
+        domains(council),
+        decided(council)
     );
     text.push_str(&match &council.question {
         Some(question) => format!("\n{}\n", readable(question).trim_end()),
@@ -150,6 +142,39 @@ fn text(council: &RecordedCouncil) -> String {
     let members: Vec<Vec<String>> = members.map(|member| column(council, member)).collect();
     text.push_str(&side_by_side(&members, width()));
     text
+}
+
+/// What the question is of, with shares.
+fn domains(council: &RecordedCouncil) -> String {
+    let is_by_words = council.method == BY_WORDS;
+    if let [one] = council.domains.as_slice()
+        && one.domain == GENERAL
+        && is_by_words
+    {
+        return format!("no domain's words are in the question, so it counts as {GENERAL}");
+    }
+    let domains = council.domains.iter();
+    let domains = domains.map(|one| format!("{} {}", quiet(&one.domain), thousandths(one.share)));
+    let domains: Vec<String> = domains.collect();
+    format!("the question is of {}", domains.join(", "))
+}
+
+/// What decided between the answers.
+fn decided(council: &RecordedCouncil) -> &'static str {
+    match (council.basis.as_str(), council.decided_by()) {
+        ("prior", Some(DecidedBy::Votes)) => {
+            "nobody's answers were rated yet, and the votes decided"
+        }
+        ("prior", Some(DecidedBy::Age)) => {
+            "nobody's answers were rated yet, and of those with as many votes the older was chosen"
+        }
+        ("prior", _) => "nobody's answers were rated yet",
+        (_, Some(DecidedBy::Votes)) => "the same was expected of another, and the votes decided",
+        (_, Some(DecidedBy::Age)) => {
+            "the same was expected of another with as many votes, and the older was chosen"
+        }
+        _ => "ratings decided",
+    }
 }
 
 /// How wide the columns are together: as the screen, and as a common one where there is none.

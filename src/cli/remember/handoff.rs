@@ -362,7 +362,7 @@ fn take_error(view: &mut HandoffRunView, error: &AskError, signalled: Option<u8>
     };
 }
 
-/// `✔ handoff-1 · 8923fa34/7 · "Tax questions" · asked for`, or why there is none.
+/// `✔ handoff-1 · 8923fa34/7 · "Tax questions" · made because it was asked for`, or why there is none.
 fn said(view: &HandoffRunView) -> String {
     let called = match &view.title {
         Some(title) => format!("\"{}\"", quiet(title)),
@@ -401,7 +401,7 @@ fn print_list(conversation: Option<&str>, json: bool) -> Result<u8, OpenHomeErro
     Ok(present(json, views, text))
 }
 
-/// `handoff-1  stale: 3 messages after it  "Tax questions"  (8923fa34/7, asked for, openai/small-1b)`, and
+/// `handoff-1  stale: 3 messages after it  "Tax questions"  (8923fa34/7, made after a long silence, openai/small-1b)`, and
 /// whether the next question of its conversation is shown it.
 fn line(shown: &ShownHandoff) -> String {
     let state = match shown.state {

@@ -59,12 +59,18 @@ fn put_row<'t>(text: &mut String, cells: impl Iterator<Item = &'t str>, width: u
 }
 
 /// A text in lines of a column; here a long word is broken, too, else it would stand in the next one.
+/// What a line goes on with stands in as far as the line does.
 fn lines(text: &str, width: usize) -> Vec<String> {
     let options = || Options::new(width).word_splitter(WordSplitter::NoHyphenation);
     let text = spelled(text);
     let lines = text.lines().flat_map(|line| {
         let line = without_tabs(line);
-        let lines = wrap(&line, options().break_words(true));
+        let begins = line.len() - line.trim_start_matches(' ').len();
+        let indent = " ".repeat(begins.min(width / 2));
+        let lines = wrap(
+            &line,
+            options().break_words(true).subsequent_indent(&indent),
+        );
         lines.into_iter().map(String::from).collect::<Vec<_>>()
     });
     lines.collect()
@@ -77,6 +83,19 @@ mod tests {
     fn of(texts: &[&[&str]]) -> Vec<Vec<String>> {
         let parts = |parts: &&[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
         texts.iter().map(parts).collect()
+    }
+
+    #[test]
+    fn what_a_line_goes_on_with_stands_in_as_far() {
+        let text = side_by_side(
+            &of(&[&["why\n  right, it proposes: a long sentence of it"]]),
+            24,
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            ["why", "  right, it proposes: a", "  long sentence of it"]
+        );
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl HandoffTrigger {
             HandoffTrigger::TokenThreshold => "made because the model's window was filling",
             HandoffTrigger::MessageCount => "made because many messages had no handoff",
             HandoffTrigger::TimeGap => "made after a long silence",
-            HandoffTrigger::Manual => "asked for",
+            HandoffTrigger::Manual => "made because it was asked for",
             HandoffTrigger::CoverageJobNoBackup => "made by run --due, the first one",
             HandoffTrigger::CoverageJobStale => {
                 "made by run --due, as messages had come after the last"

@@ -386,7 +386,7 @@ impl Checker<'_> {
             ""
         };
         format!(
-            "{part} carries no OpenTimestamps proof, and no tree head in it cosignatures that count for a \
+            "{part} carries no OpenTimestamps proof, and no tree head in it carries cosignatures that count for a \
              time{older}{plain}"
         )
     }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::app::keep::erase::{ErasurePlan, NamedExchange};
 use crate::app::words::counted;
+use crate::record::ledger::council::COUNCIL;
 use crate::record::ledger::imported::IMPORT;
 use crate::record::ledger::short_name::short_name;
 use crate::record::unseen::spelled_on_a_line;
@@ -54,6 +55,16 @@ impl ErasureView {
     }
 }
 
+/// What of a council whose record goes stays, and how to erase it.
+fn council_turns_stay(plan: &ErasurePlan) -> Option<String> {
+    let first = plan.council_turns.first()?;
+    let all = named(plan.council_turns.iter().cloned());
+    Some(format!(
+        "the question, its answers and their reviews stay: {all}; to erase one with its question: \
+         gently erase {first}"
+    ))
+}
+
 /// What took the place of an imported conversation that goes, and stays.
 pub fn newer_stay(plan: &ErasurePlan) -> Option<String> {
     let first = short_name(plan.newer.first()?);
@@ -88,6 +99,9 @@ pub struct ErasureReachView {
     pub handed_on: Vec<String>,
     /// Corrections and ratings that were said about them, and stay.
     pub said_about: Vec<String>,
+    /// Answers and reviews of councils whose record goes; they stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub council_turns: Vec<String>,
     /// Imported conversations that took the place of one that goes, and stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub newer: Vec<String>,
@@ -134,6 +148,7 @@ impl ErasureReachView {
             sent_to: plan.sent_to.clone(),
             handed_on: plan.handed_on.clone(),
             said_about: plan.said_about.clone(),
+            council_turns: plan.council_turns.clone(),
             newer: plan.newer.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
@@ -152,8 +167,13 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         .iter()
         .map(|name| spelled_on_a_line(name));
     let (artifacts, exchanges) = (named(names), plan.exchanges.as_slice());
+    let is_council = |id: &String| id.split(':').next() == Some(COUNCIL);
+    let of_council = !plan.artifacts.is_empty() && plan.artifacts.iter().all(is_council);
     let destroyed = match exchanges {
         [] if plan.artifacts.is_empty() => None,
+        [] if of_council => Some(format!(
+            "destroys {artifacts}, a council's own record: who was asked, the votes and the choice"
+        )),
         [] => Some(format!("destroys {artifacts}")),
         [one] => Some(one_destroyed(one, plan.question.as_deref())),
         several => Some(several_destroyed(several)),
@@ -194,7 +214,10 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
-    let stays = "times, numbers and commitments stay; there is no way back to the texts";
+    let stays = match exchanges.is_empty() && of_council {
+        true => "times, numbers and commitments stay; there is no way back to that record",
+        false => "times, numbers and commitments stay; there is no way back to the texts",
+    };
     [
         destroyed,
         asked_for,
@@ -206,6 +229,7 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         sent_to,
         handed_on,
         said_about,
+        council_turns_stay(plan),
         Some(stays.to_owned()),
     ]
     .into_iter()

@@ -1,7 +1,8 @@
-//! A chat on a terminal: lines are typed, commands are done, and what could not be asked stands in
-//! the line again.
+//! A chat on a terminal: lines are typed, commands are done, and a question that could not be asked
+//! stands in the line again. Nothing stands there behind a refusal; Up brings what was typed.
 
-use crate::app::ask::chat::{history, last_erasure};
+use crate::app::ask::chat::{history, is_offered, last_erasure};
+use crate::app::redacted::clean;
 use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 use crate::keys::os_random;
@@ -28,24 +29,24 @@ pub async fn run(chat: &mut Chat) -> u8 {
     offer_history(chat, &mut lines);
     let mut kept = String::new();
     let mut asked = AskedLine::Nothing;
+    // A command of the shell that was refused: sent again, it is a question.
+    let mut refused = String::new();
     let mut erased = erased_last(chat);
     loop {
         // Somebody else may have erased what would be offered again.
-        let now = erased_last(chat);
-        if now != erased {
-            erased = now;
-            offer_history(chat, &mut lines);
-        }
+        offer_no_erased(chat, &mut lines, &mut erased);
         let line = match lines.read(&kept).await {
             LineEvent::Line(line) => line,
             LineEvent::Cleared => {
                 kept.clear();
+                refused.clear();
                 asked = AskedLine::Nothing;
                 continue;
             }
             LineEvent::Ended => return FINE,
         };
         let stood_there = std::mem::take(&mut kept);
+        let was_refused = std::mem::take(&mut refused);
         let was_asked = std::mem::replace(&mut asked, AskedLine::Nothing);
         let (line, is_to_run) = was_asked.said(line, &stood_there);
         let text = match ChatLine::of(&line) {
@@ -53,50 +54,72 @@ pub async fn run(chat: &mut Chat) -> u8 {
             ChatLine::Question(text) => text,
             ChatLine::Farewell(text) if text == stood_there => return FINE,
             ChatLine::Farewell(text) => {
+                offer_typed(&text, &mut lines);
                 say("Enter again ends the chat, and so do /quit and Ctrl-D");
                 kept = text;
                 continue;
             }
-            ChatLine::OfShell { text, .. } if text == stood_there && !is_to_run => text,
+            ChatLine::OfShell { text, .. }
+                if !is_to_run && (text == stood_there || text == was_refused) =>
+            {
+                text
+            }
             ChatLine::OfShell { text, here } => {
+                offer_typed(&text, &mut lines);
                 match shell_line::run(chat, &text, &here, is_to_run).await {
                     ShellLineEnd::Ran => offer_history(chat, &mut lines),
                     ShellLineEnd::Asks => (kept, asked) = AskedLine::of(text, &lines),
                     ShellLineEnd::Refused(why) => {
-                        let parts = if why.contains('\n') { "\n" } else { "; " };
-                        say(&format!(
-                            "{why}{parts}Enter again sends it to the model as a question"
-                        ));
-                        kept = text;
+                        say_refused(&why, &lines);
+                        match lines.shows_kept() {
+                            true => refused = text,
+                            false => kept = text,
+                        }
                     }
                 }
                 continue;
             }
-            ChatLine::Mistyped { why, instead } => {
+            ChatLine::Mistyped(why) => {
+                offer_typed(&line, &mut lines);
                 say(&why);
-                kept = instead;
                 continue;
             }
-            ChatLine::Command(command) => match perform(chat, command).await {
-                AfterCommand::Prompt => continue,
-                AfterCommand::Refused => {
-                    lines.offer(line.trim_end());
-                    continue;
+            ChatLine::Command(command) => {
+                let end = perform(chat, command).await;
+                offer_no_erased(chat, &mut lines, &mut erased);
+                offer_typed(&line, &mut lines);
+                match end {
+                    AfterCommand::Prompt => continue,
+                    AfterCommand::Moved => {
+                        offer_history(chat, &mut lines);
+                        continue;
+                    }
+                    AfterCommand::Ask(text) => text,
+                    AfterCommand::Ended(code) => return code,
                 }
-                AfterCommand::Moved => {
-                    offer_history(chat, &mut lines);
-                    continue;
-                }
-                AfterCommand::Ask(text) => text,
-                AfterCommand::Ended(code) => return code,
-            },
+            }
         };
         match ask(chat, &text, &mut lines).await {
             NextStep::Line => {}
-            NextStep::Again => kept = typed_again(&text),
+            NextStep::Again => {
+                kept = typed_again(&text);
+                offer_typed(&kept, &mut lines);
+            }
             NextStep::End(code) => return code,
         }
     }
+}
+
+/// Why a command of the shell does not run in a chat, and how it becomes a question.
+fn say_refused(why: &str, lines: &LineInput) {
+    let parts = if why.contains('\n') { "\n" } else { "; " };
+    let again = match lines.shows_kept() {
+        true => "Up and Enter",
+        false => "Enter again",
+    };
+    say(&format!(
+        "{why}{parts}{again} sends it to the model as a question"
+    ));
 }
 
 /// A command of the shell that does more than look: whether to run it was asked.
@@ -191,7 +214,7 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
     // What comes next stands apart from what was answered.
     say("");
     if let Some(question) = &turn.offered {
-        lines.offer(question);
+        lines.offer(&typed_again(question));
     }
     match turn.signalled {
         Some(code) if code != INTERRUPTED => NextStep::End(code),
@@ -226,6 +249,24 @@ fn erased_last(chat: &Chat) -> Option<String> {
     last_erasure(&opened.store).ok().flatten()
 }
 
+/// Offers what was erased since then no more, nor any line of this chat, as its words may stand there.
+fn offer_no_erased(chat: &Chat, lines: &mut LineInput, erased: &mut Option<String>) {
+    let now = erased_last(chat);
+    if now != *erased {
+        *erased = now;
+        lines.forget();
+        offer_history(chat, lines);
+    }
+}
+
+/// Offers a line again as it was typed, whatever became of it, without the secrets in it.
+fn offer_typed(line: &str, lines: &mut LineInput) {
+    let line = clean(line.trim_end());
+    if is_offered(&line) {
+        lines.offer(&line);
+    }
+}
+
 /// Offers the questions on record again, and the words of this conversation.
 fn offer_history(chat: &Chat, lines: &mut LineInput) {
     if let Some(words) = lines.words() {
@@ -233,7 +274,10 @@ fn offer_history(chat: &Chat, lines: &mut LineInput) {
     }
     let Ok(opened) = chat.opened() else { return };
     match history(&opened.store, chat.thread) {
-        Ok(questions) => lines.offer_all(&questions),
+        Ok(questions) => {
+            let questions: Vec<String> = questions.iter().map(|one| typed_again(one)).collect();
+            lines.offer_all(&questions);
+        }
         Err(error) => say(&format!("earlier questions are not offered: {error}")),
     }
 }

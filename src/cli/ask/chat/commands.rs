@@ -13,9 +13,7 @@ use crate::app::look::council::newest_of;
 use crate::app::set_up::specialist::called;
 use crate::cli::args::{AccuracyArg, Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
-use crate::cli::{
-    COULD_NOT, FINE, could_not, json_line, print, print_reply, print_words, say, stopped,
-};
+use crate::cli::{FINE, could_not, json_line, print, print_reply, print_words, say, stopped};
 use crate::record::ledger::council::AccuracyLevel;
 use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
@@ -33,8 +31,6 @@ const NOTHING_ASKED: &str = "nothing was asked in this conversation yet";
 pub enum AfterCommand {
     /// The next line.
     Prompt,
-    /// The next line: this one was refused, and is offered again to be mended.
-    Refused,
     /// The chat stands elsewhere, or what is on record is not what it was.
     Moved,
     /// A question.
@@ -43,26 +39,18 @@ pub enum AfterCommand {
     Ended(u8),
 }
 
-impl AfterCommand {
-    /// Behind a command that leaves the chat where it stands.
-    fn done(code: u8) -> AfterCommand {
-        match code {
-            COULD_NOT => AfterCommand::Refused,
-            _ => AfterCommand::Prompt,
-        }
-    }
-}
-
 /// Does a command; what goes wrong is said.
 pub async fn perform(chat: &mut Chat, command: ChatCommand) -> AfterCommand {
     let json = chat.json;
-    act_on(chat, command)
-        .await
-        .unwrap_or_else(|error| AfterCommand::done(stopped(&error, json)))
+    act_on(chat, command).await.unwrap_or_else(|error| {
+        stopped(&error, json);
+        AfterCommand::Prompt
+    })
 }
 
 async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, OpenHomeError> {
-    let code = match command {
+    // Whatever its exit code: what happened is on the screen.
+    let _ = match command {
         ChatCommand::Help => print_help(chat.json),
         ChatCommand::New(title) => return begin_other(chat, title).await,
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
@@ -105,7 +93,7 @@ async fn act_on(chat: &mut Chat, command: ChatCommand) -> Result<AfterCommand, O
         ChatCommand::Edit(begun) => return Ok(edit(chat, &begun)),
         ChatCommand::Quit => return Ok(AfterCommand::Ended(FINE)),
     };
-    Ok(AfterCommand::done(code))
+    Ok(AfterCommand::Prompt)
 }
 
 fn print_help(json: bool) -> u8 {
@@ -163,7 +151,8 @@ async fn give_title(chat: &mut Chat, title: String) -> Result<AfterCommand, Open
         return begin(chat, Some(title)).await;
     };
     let words = ["conversation", "rename", "--", &thread, &title];
-    Ok(AfterCommand::done(do_words(chat, &words).await))
+    do_words(chat, &words).await;
+    Ok(AfterCommand::Prompt)
 }
 
 /// Puts this conversation, and those that begin here, into a project.
@@ -226,14 +215,11 @@ async fn close_drift(chat: &Chat, ids: &[String]) -> u8 {
 
 /// Destroys the texts of an exchange; `last` is the last one of this conversation.
 async fn erase(chat: &Chat, id: &str) -> Result<AfterCommand, OpenHomeError> {
-    let code = match id {
+    match id {
         "last" => do_of_last(chat, &["erase", "--"]).await?,
         _ => do_words(chat, &["erase", "--", id]).await,
     };
-    Ok(match AfterCommand::done(code) {
-        AfterCommand::Prompt => AfterCommand::Moved,
-        refused => refused,
-    })
+    Ok(AfterCommand::Moved)
 }
 
 /// Has a question written in an editor.
@@ -383,7 +369,14 @@ fn say_levels(chat: &Chat) -> u8 {
 /// Says who answers from here on, where that is no one model.
 fn say_who(chat: &Chat) -> u8 {
     match chat.several() {
-        Some(who) => told(&format!("{} from here on", quiet(&who))),
+        Some(who) => {
+            let by_level = chat.settings.accuracy.is_some() && chat.settings.council.is_none();
+            let back = match by_level {
+                true => "; /accuracy none has one model answer again",
+                false => "",
+            };
+            told(&format!("{} from here on{back}", quiet(&who)))
+        }
         None => told("one model answers from here on"),
     }
 }
@@ -434,7 +427,7 @@ fn help_view() -> ChatHelpView {
 const KEYS: [&str; 4] = [
     "Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.",
     "Ctrl-C clears the line, or gives up an answer.",
-    "Up brings earlier questions, and a command that was refused.",
+    "Up brings the lines of this chat, refused ones too, then earlier questions.",
     "Tab completes. // begins a question with a slash.",
 ];
 

@@ -43,7 +43,12 @@ pub enum LineEvent {
 /// Reads lines that somebody types, with a line editor where the terminal can have one.
 pub enum LineInput {
     /// With a line editor.
-    Edited(Box<Editor<ChatWords, MemHistory>>),
+    Edited {
+        /// The editor.
+        editor: Box<Editor<ChatWords, MemHistory>>,
+        /// The lines of this chat that are offered again, oldest first.
+        typed: Vec<String>,
+    },
     /// Line by line, as the terminal sends them.
     Plain(PlainInput),
 }
@@ -76,28 +81,44 @@ impl LineInput {
         editor.bind_sequence(enter, EventHandler::Conditional(Box::new(EnterKey)));
         let alt_enter = KeyEvent(KeyCode::Enter, Modifiers::ALT);
         editor.bind_sequence(alt_enter, EventHandler::Simple(Cmd::Newline));
-        Ok(LineInput::Edited(Box::new(editor)))
+        Ok(LineInput::Edited {
+            editor: Box::new(editor),
+            typed: Vec::new(),
+        })
     }
 
-    /// Offers these again, the last one first.
+    /// Offers these again, the last one first; before them the lines of this chat.
     pub fn offer_all(&mut self, questions: &[String]) {
-        if let LineInput::Edited(editor) = self {
+        if let LineInput::Edited { editor, typed } = self {
             // In memory, it can't fail.
             let _ = editor.clear_history();
-            questions.iter().for_each(|text| self.offer(text));
+            let questions = questions.iter().filter(|text| !typed.contains(text));
+            for text in questions.chain(typed.iter()) {
+                let _ = editor.history_mut().add(text);
+            }
         }
     }
 
-    /// Offers one more.
-    pub fn offer(&mut self, question: &str) {
-        if let LineInput::Edited(editor) = self {
-            let _ = editor.history_mut().add(question);
+    /// Offers one more line of this chat, before all others.
+    pub fn offer(&mut self, line: &str) {
+        if let LineInput::Edited { editor, typed } = self
+            && typed.last().is_none_or(|newest| newest != line)
+        {
+            typed.push(line.to_owned());
+            let _ = editor.history_mut().add(line);
         }
     }
 
-    /// Whether a question that is kept stands in the line.
+    /// Offers the lines of this chat no more: what was erased may stand in them.
+    pub fn forget(&mut self) {
+        if let LineInput::Edited { typed, .. } = self {
+            typed.clear();
+        }
+    }
+
+    /// Whether a question that is kept stands in the line, and Up brings lines.
     pub fn shows_kept(&self) -> bool {
-        matches!(self, LineInput::Edited(_))
+        matches!(self, LineInput::Edited { .. })
     }
 
     /// Whether a text that is pasted can't press Enter: the editor asks the terminal to set it off, which
@@ -124,13 +145,13 @@ impl LineInput {
             .unwrap_or_default()
             .to_ascii_lowercase();
         let is_known = SETTING_OFF.iter().any(|name| term.starts_with(name));
-        matches!(self, LineInput::Edited(_)) && is_known
+        self.shows_kept() && is_known
     }
 
     /// What Tab completes.
     pub fn words(&mut self) -> Option<&mut ChatWords> {
         match self {
-            LineInput::Edited(editor) => editor.helper_mut(),
+            LineInput::Edited { editor, .. } => editor.helper_mut(),
             LineInput::Plain(_) => None,
         }
     }
@@ -138,15 +159,19 @@ impl LineInput {
     /// Waits for a line; `kept` stands in it already.
     pub async fn read(&mut self, kept: &str) -> LineEvent {
         match self {
-            LineInput::Edited(editor) => match editor.readline_with_initial(PROMPT, (kept, "")) {
-                Ok(line) => LineEvent::Line(line.replace(&format!("\\{CONTINUES}\n"), "\n")),
-                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => LineEvent::Cleared,
-                Err(ReadlineError::Eof) => LineEvent::Ended,
-                Err(error) => {
-                    say(&format!("error: the terminal can't be read: {error}"));
-                    LineEvent::Ended
+            LineInput::Edited { editor, .. } => {
+                match editor.readline_with_initial(PROMPT, (kept, "")) {
+                    Ok(line) => LineEvent::Line(line.replace(&format!("\\{CONTINUES}\n"), "\n")),
+                    Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => {
+                        LineEvent::Cleared
+                    }
+                    Err(ReadlineError::Eof) => LineEvent::Ended,
+                    Err(error) => {
+                        say(&format!("error: the terminal can't be read: {error}"));
+                        LineEvent::Ended
+                    }
                 }
-            },
+            }
             LineInput::Plain(plain) => plain.read(kept).await,
         }
     }

@@ -23,13 +23,8 @@ pub enum ChatLine {
     },
     /// A command.
     Command(ChatCommand),
-    /// Something else that begins with a slash.
-    Mistyped {
-        /// A sentence about it.
-        why: String,
-        /// What stands in the line instead, to be mended or sent.
-        instead: String,
-    },
+    /// Something else that begins with a slash, with a sentence about it.
+    Mistyped(String),
 }
 
 /// Names what can be done in a chat beside asking.
@@ -361,10 +356,7 @@ impl ChatLine {
             .unwrap_or((command, ""));
         match ChatCommand::of(name, rest.trim()) {
             Ok(command) => ChatLine::Command(command),
-            Err(why) => ChatLine::Mistyped {
-                why,
-                instead: meant(name, rest),
-            },
+            Err(why) => ChatLine::Mistyped(why),
         }
     }
 }
@@ -406,14 +398,17 @@ impl ChatCommand {
                 why: text(),
             }),
             "specialist" => Ok(ChatCommand::Specialist(text())),
-            "council" => match of_councils(rest) {
-                Some(why) => Err(why),
+            "council" => match council_command(rest) {
+                Some(command) => Err(format!(
+                    "/council takes names of specialists; {command}, typed here, does that, and /council alone \
+                     shows the newest of this conversation"
+                )),
                 None => Ok(ChatCommand::Council(text())),
             },
             "accuracy" => Ok(ChatCommand::Accuracy(text())),
-            "correct" => said(name, "correction", rest).map(ChatCommand::Correct),
-            "fact" => said(name, "fact", rest).map(ChatCommand::Fact),
-            "note" => said(name, "note", rest).map(ChatCommand::Note),
+            "correct" => said(name, rest).map(ChatCommand::Correct),
+            "fact" => said(name, rest).map(ChatCommand::Fact),
+            "note" => said(name, rest).map(ChatCommand::Note),
             "drift" if rest.is_empty() => Ok(ChatCommand::Drift),
             "drift" if rest == "close" => Err(
                 "/drift close takes ids of warnings behind it, as /drift lists them, or all for those of this \
@@ -426,7 +421,7 @@ impl ChatCommand {
             "verify" => bare(ChatCommand::Verify),
             "edit" => Ok(ChatCommand::Edit(rest.to_owned())),
             "quit" | "exit" => bare(ChatCommand::Quit),
-            _ => Err(unknown(name)),
+            _ => Err(unknown(name, rest)),
         }
     }
 }
@@ -507,7 +502,7 @@ fn closed(rest: &str) -> Option<ChatCommand> {
 }
 
 /// How councils are listed and shown, where somebody types that behind `/council`.
-fn of_councils(rest: &str) -> Option<String> {
+fn council_command(rest: &str) -> Option<String> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let is_id = |word: &str| word == "last" || IdKind::word_of(word) == Some("council");
     let command = match words.as_slice() {
@@ -517,20 +512,27 @@ fn of_councils(rest: &str) -> Option<String> {
         [id] if is_id(id) => format!("show {id}"),
         _ => return None,
     };
-    Some(format!(
-        "/council takes names of specialists; {PROGRAM} council {}, typed here, does that, and /council alone \
-         shows the newest of this conversation",
-        crate::cli::screen::quiet(&command)
-    ))
+    let command = format!("{PROGRAM} council {command}");
+    Some(crate::cli::screen::quiet(&command))
 }
 
 /// The text that goes on record, which a command of the shell behind it is not: `/fact ratify fact-1`.
-fn said(name: &str, group: &str, rest: &str) -> Result<String, String> {
+fn said(name: &str, rest: &str) -> Result<String, String> {
     if rest.is_empty() {
         return Err(takes(name));
     }
+    match of_group(name, rest) {
+        None => Ok(rest.to_owned()),
+        Some(command) => Err(format!(
+            "nothing was recorded: /{name} takes a text; {command}, typed here, does that"
+        )),
+    }
+}
+
+/// The command of the shell that words behind `/fact`, `/note` or `/correct` are.
+fn item_command(group: &str, rest: &str) -> Option<String> {
     let mut words = rest.split_whitespace();
-    let verb = words.next().unwrap_or_default();
+    let verb = words.next()?;
     let behind: Vec<&str> = words.collect();
     let is_id = |word: &&str| word.starts_with("--") || IdKind::word_of(word).is_some();
     let is_command = match verb {
@@ -540,7 +542,7 @@ fn said(name: &str, group: &str, rest: &str) -> Result<String, String> {
         _ => false,
     };
     if !is_command {
-        return Ok(rest.to_owned());
+        return None;
     }
     let id = if behind.is_empty() && verb != "list" {
         " ID".to_owned()
@@ -551,10 +553,8 @@ fn said(name: &str, group: &str, rest: &str) -> Result<String, String> {
         "show" => String::new(),
         _ => format!("{group} "),
     };
-    let command = crate::cli::screen::quiet(&format!("{PROGRAM} {group}{verb}{id}"));
-    Err(format!(
-        "nothing was recorded: /{name} takes a text; {command}, typed here, does that"
-    ))
+    let command = format!("{PROGRAM} {group}{verb}{id}");
+    Some(crate::cli::screen::quiet(&command))
 }
 
 /// `last:5`, `none`, `usual`, or ids; none when nothing is said.
@@ -572,27 +572,10 @@ fn shown_turns(rest: &str) -> Option<ShownTurns> {
 
 /// What has to stand behind a command.
 fn takes(name: &str) -> String {
-    let found = COMMANDS.iter().find(|command| command.name == name);
-    let what = found.map_or("something", |command| command.takes);
+    let what = takes_behind(name);
     match what.starts_with('[') {
         true => format!("/{name} takes nothing else behind it: /{name} {what}"),
         false => format!("/{name} takes something behind it: /{name} {what}"),
-    }
-}
-
-/// What was most likely meant by a line that is no command: the nearest one, the same where only what
-/// stands behind it is wrong, a question that begins with a path; where nobody can tell, what was
-/// typed; nothing where that is a name alone.
-fn meant(name: &str, rest: &str) -> String {
-    let names = || COMMANDS.iter().map(|command| command.name);
-    let is_command = names().any(|known| known == name);
-    match nearest(name, names()).filter(|_| !is_command && elsewhere(name).is_none()) {
-        Some(meant) => format!("/{meant} {rest}").trim_end().to_owned(),
-        None if is_command => format!("/{name} {}", rest.trim_start()),
-        None if name.contains('/') => format!("//{name} {rest}").trim_end().to_owned(),
-        None if rest.trim().is_empty() => String::new(),
-        // To be mended: sent as it is, it goes to no model.
-        None => format!("/{name} {rest}").trim_end().to_owned(),
     }
 }
 
@@ -602,21 +585,46 @@ fn elsewhere(name: &str) -> Option<&'static str> {
     found.map(|(_, how)| *how)
 }
 
-/// That there is no such command, and which one was most likely meant.
-fn unknown(name: &str) -> String {
+/// That there is no such command, and what was most likely meant: a line that works as it is.
+fn unknown(name: &str, rest: &str) -> String {
     const EXCERPT: usize = 40;
-    let shown = crate::cli::screen::quiet(&crate::cli::screen::beginning(name, EXCERPT));
+    let short =
+        |text: &str| crate::cli::screen::quiet(&crate::cli::screen::beginning(text, EXCERPT));
+    let shown = short(name);
     if let Some(how) = elsewhere(name) {
         return format!("there is no /{shown}: {how}");
     }
-    let meant = nearest(name, COMMANDS.iter().map(|command| command.name));
-    let meant = match meant {
-        Some(meant) => format!("did you mean /{meant}?"),
-        None => "/help lists the commands.".to_owned(),
+    let Some(meant) = nearest(name, COMMANDS.iter().map(|command| command.name)) else {
+        return format!(
+            "there is no /{shown}; /help lists the commands. To ask something that begins with a slash, type \
+             two: //{shown}"
+        );
+    };
+    let line = match (of_group(meant, rest), ChatCommand::of(meant, rest)) {
+        (Some(command), _) => format!("{command}, typed here"),
+        (None, Ok(_)) => format!("/{meant} {}", short(rest)).trim_end().to_owned(),
+        (None, Err(_)) => format!("/{meant} {}", takes_behind(meant)),
     };
     format!(
-        "there is no /{shown}; {meant} To ask something that begins with a slash, type two: //{shown}"
+        "there is no /{shown}; did you mean {line}? To ask something that begins with a slash, type two: \
+         //{shown}"
     )
+}
+
+/// What stands behind a command, as it is listed.
+fn takes_behind(name: &str) -> &'static str {
+    let found = COMMANDS.iter().find(|command| command.name == name);
+    found.map_or("something", |command| command.takes)
+}
+
+/// The command of the shell that somebody means who types its words behind one of these commands.
+fn of_group(name: &str, rest: &str) -> Option<String> {
+    match name {
+        "council" => council_command(rest),
+        "correct" => item_command("correction", rest),
+        "fact" | "note" => item_command(name, rest),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -780,8 +788,18 @@ mod tests {
     fn what_is_mistyped_gets_the_nearest_command() {
         for (line, said) in [
             ("/hlep", "did you mean /help?"),
-            ("/modle gpt", "did you mean /model?"),
-            ("/Title x", "did you mean /title?"),
+            ("/modle gpt", "did you mean /model gpt?"),
+            ("/Title x", "did you mean /title x?"),
+            ("/tilte", "did you mean /title TEXT?"),
+            ("/fcat list", "did you mean gently fact list, typed here?"),
+            (
+                "/cuoncil list",
+                "did you mean gently council list, typed here?",
+            ),
+            (
+                "/corect ratify correction-1",
+                "did you mean gently correction ratify",
+            ),
             ("/etc/hosts what is it?", "//etc/hosts"),
             ("/", "/help lists the commands"),
             ("/title", "/title TEXT"),
@@ -811,28 +829,7 @@ mod tests {
             ("/fact", "/fact TEXT"),
         ] {
             match ChatLine::of(line) {
-                ChatLine::Mistyped { why, .. } => assert!(why.contains(said), "{line}: {why}"),
-                other => panic!("{line}: {other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_meant_stands_in_the_line() {
-        for (line, meant) in [
-            ("/hlep", "/help"),
-            ("/modle gpt", "/model gpt"),
-            ("/title", "/title "),
-            ("/deep maybe", "/deep maybe"),
-            ("/etc/hosts what is it?", "//etc/hosts what is it?"),
-            ("/xyzzyx", ""),
-            ("/xyzzyx of it", "/xyzzyx of it"),
-            ("/delete", ""),
-            ("/export x.md", "/export x.md"),
-            ("/share last", "/share last"),
-        ] {
-            match ChatLine::of(line) {
-                ChatLine::Mistyped { instead, .. } => assert_eq!(instead, meant, "{line}"),
+                ChatLine::Mistyped(why) => assert!(why.contains(said), "{line}: {why}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
