@@ -866,6 +866,18 @@ fn a_dumb_terminal_and_a_narrow_one_do() {
     typist.sees(PROMPT);
     sends(&mut typist, &number, "note-1  declared  Rowing");
     assert_eq!(notes(), 1);
+    // Nor does it destroy, send a file along, or say what is right.
+    typist.types("/erase last\r\r");
+    typist.sees(" to run it,");
+    typist.sees("it was not run");
+    for line in ["/file /etc/hosts\r", "/correct It is five.\r", "/good\r"] {
+        typist.types(line);
+        typist.sees(" to run it,");
+        typist.sees(PROMPT);
+    }
+    let texts = "SELECT count(*) FROM chat_turn WHERE content IS NULL";
+    let erased = person.database().query_row(texts, [], |row| row.get(0));
+    assert_eq!(erased, Ok(0));
     typist.types(CTRL_D);
     typist.ends().exits(0);
     person.set("TERM", "xterm");

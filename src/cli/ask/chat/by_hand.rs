@@ -84,6 +84,12 @@ pub async fn run(chat: &mut Chat) -> u8 {
                 say(&why);
                 continue;
             }
+            ChatLine::Command(command)
+                if command.does_more_than_look() && !is_to_run && !lines.sets_off_pastes() =>
+            {
+                (kept, asked) = AskedLine::of(line, &lines);
+                continue;
+            }
             ChatLine::Command(command) => {
                 let end = perform(chat, command).await;
                 offer_no_erased(chat, &mut lines, &mut erased);
@@ -122,7 +128,7 @@ fn say_refused(why: &str, lines: &LineInput) {
     ));
 }
 
-/// A command of the shell that does more than look: whether to run it was asked.
+/// A command that does more than look: whether to run it was asked.
 enum AskedLine {
     /// Nothing was.
     Nothing,

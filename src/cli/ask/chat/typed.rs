@@ -95,6 +95,21 @@ pub enum ChatCommand {
     Quit,
 }
 
+impl ChatCommand {
+    /// Whether it destroys, sends a file along, or says what counts from here on: nothing that a text which
+    /// was pasted may do by itself.
+    pub fn does_more_than_look(&self) -> bool {
+        match self {
+            ChatCommand::File(file) => file.is_some(),
+            ChatCommand::Erase(_)
+            | ChatCommand::Correct(_)
+            | ChatCommand::Rate { .. }
+            | ChatCommand::CloseDrift(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// What a question declares of earlier turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownTurns {
