@@ -746,7 +746,7 @@ fn an_erased_turn_leaves_no_word_in_the_search_index_and_its_prompts_say_so() {
         report["database"]
             .as_str()
             .unwrap()
-            .contains("1 prompt not rendered"),
+            .contains("1 prompt could not be put together again"),
         "{report:#}"
     );
     // The next question declares what is left, and says what is not.

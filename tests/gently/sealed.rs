@@ -1200,7 +1200,7 @@ fn what_has_the_name_of_an_unfinished_copy_is_called_what_it_is() {
 fn a_command_that_takes_long_is_said_to_be_waited_for_once() {
     let (mut person, _server) = sealed();
     person.unset("GENTLY_STORE_KEY");
-    let words = "the command of [store] key_cmd has not ended after 3 s";
+    let words = "the command of $GENTLY_STORE_KEY_CMD has not ended after 3 s";
     person.set("GENTLY_STORE_KEY_CMD", &format!("sleep 4; echo {KEY}"));
     let slow = person.gently(&["search", WORD]).exits(0);
     assert_eq!(slow.err.matches(words).count(), 1, "{slow:?}");

@@ -255,7 +255,10 @@ fn review_lines(result: &CouncilResult) -> Vec<String> {
     for review in &result.reviews {
         let by = name(review.by);
         let mut whys: Vec<(&str, Vec<String>)> = Vec::new();
-        for said in &review.answers {
+        // Answers stand in a review in the order in which they came.
+        let mut answers: Vec<_> = review.answers.iter().collect();
+        answers.sort_by_key(|said| said.of);
+        for said in answers {
             let of = name(said.of);
             match &said.saying {
                 Ok(saying) if saying.verdict == ReviewVerdict::Disagree => {
