@@ -233,7 +233,9 @@ impl<'a> LockedHome<'a> {
 /// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
 /// contradict.
 pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
-    if Store::open(&paths.database())?.has_negative_mark()? {
+    // What else may be wrong is said where the home is opened.
+    let is_negative = Store::open(&paths.database())?.has_negative_mark();
+    if matches!(is_negative, Ok(true)) {
         // Nothing else can be looked at before that is made again.
         return Ok(MissingParts {
             mark: true,
@@ -357,7 +359,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
 /// A mark that is no count is set to none, which says that nothing is known to be durable.
 fn forget_negative_mark(paths: &Paths) -> Result<bool, RecorderError> {
     let mut store = Store::open(&paths.database())?;
-    let is_negative = store.has_negative_mark()?;
+    let is_negative = matches!(store.has_negative_mark(), Ok(true));
     if is_negative {
         store.mark_applied(&AppliedMark::default())?;
     }
