@@ -329,6 +329,10 @@ impl Sqlite {
         connection
             .busy_timeout(BUSY_WAIT)
             .map_err(failed("set the busy timeout"))?;
+        // What a connection keeps for itself, words of texts among it, goes to no other file.
+        connection
+            .execute_batch("PRAGMA temp_store = MEMORY")
+            .map_err(failed("keep what is temporary in memory"))?;
         keep_statements(&connection)?;
         if !is_marked_as_ours(&connection)? {
             let ours = migrations().map_err(refused)?;
