@@ -454,7 +454,17 @@ fn key_in_new_file(path: &Path, config: &Config) -> Result<StoreKey, OpenHomeErr
         other => other,
     })?;
     let made = new_key()?;
-    made.save_new(path, &phrase, work_factor())?;
+    if let Err(fault) = made.save_new(path, &phrase, work_factor()) {
+        return Err(match path.exists() {
+            // It was not there before, and is the key of what another one encrypts: nobody moves it away.
+            true => OpenHomeError::Refused(format!(
+                "another gently store encrypt has made {} meanwhile; leave it there, wait until that one has ended, \
+                 then give the same command again",
+                path.display()
+            )),
+            false => fault.into(),
+        });
+    }
     let read = StoreKey::load(path, &mut |_| Ok(phrase.clone()))?;
     match read == made {
         true => Ok(read),
