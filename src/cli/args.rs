@@ -595,6 +595,9 @@ pub enum StoreCommand {
 pub struct RestoreArgs {
     /// What `gently backup` wrote
     pub file: PathBuf,
+    /// A copy of keys/store.key, which opens an encrypted database and is put back, too
+    #[arg(long, value_name = "COPY")]
+    pub store_key: Option<PathBuf>,
 }
 
 /// `gently audit rebuild`.

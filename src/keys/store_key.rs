@@ -39,7 +39,16 @@ impl StoreKey {
     /// Reads a key file; `ask` is called with the file's name. Refuses one that others may read, and
     /// one without a passphrase, beside which the database would be as good as plain.
     pub fn load(path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
-        let bytes = Self::sealed_bytes(path)?;
+        Self::open(sealed_bytes(path, vault::read_private)?, path, ask)
+    }
+
+    /// The same of a copy that is kept elsewhere, on a disk without modes perhaps: its passphrase
+    /// guards it.
+    pub fn load_copy(path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
+        Self::open(sealed_bytes(path, vault::read_public)?, path, ask)
+    }
+
+    fn open(bytes: Zeroizing<Vec<u8>>, path: &Path, ask: Ask<'_>) -> Result<Self, KeyError> {
         let place = path.display().to_string();
         let passphrase = ask(&place)?;
         let text = sealed::open(&bytes, &passphrase, &place, TEXT_BYTES)?;
@@ -49,18 +58,12 @@ impl StoreKey {
 
     /// Refuses a key file that [`StoreKey::load`] would refuse whatever the passphrase is.
     pub fn check(path: &Path) -> Result<(), KeyError> {
-        Self::sealed_bytes(path).map(drop)
+        sealed_bytes(path, vault::read_private).map(drop)
     }
 
-    fn sealed_bytes(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
-        let bytes = vault::read_private(path)?;
-        match bytes.starts_with(sealed::ARMOR) {
-            true => Ok(bytes),
-            false => Err(KeyError::Sealed {
-                place: path.display().to_string(),
-                reason: "it is no age file under a passphrase".to_owned(),
-            }),
-        }
+    /// The same of [`StoreKey::load_copy`].
+    pub fn check_copy(path: &Path) -> Result<(), KeyError> {
+        sealed_bytes(path, vault::read_public).map(drop)
     }
 
     /// Writes a key file that must not exist yet, mode 0600, under a passphrase. Durable on return.
@@ -88,6 +91,21 @@ impl StoreKey {
     /// The bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+}
+
+/// The bytes of a key file, which have to be an age file under a passphrase.
+fn sealed_bytes(
+    path: &Path,
+    read: fn(&Path) -> Result<Zeroizing<Vec<u8>>, KeyError>,
+) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    let bytes = read(path)?;
+    match bytes.starts_with(sealed::ARMOR) {
+        true => Ok(bytes),
+        false => Err(KeyError::Sealed {
+            place: path.display().to_string(),
+            reason: "it is no age file under a passphrase".to_owned(),
+        }),
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::StoreError;
+use super::{ForeignJournal, StoreError};
 use crate::os::shell_word;
 
 /// How every database begins that is not encrypted.
@@ -152,15 +152,15 @@ pub enum SealFault {
         /// The file of that log.
         log: PathBuf,
     },
-    /// A journal of another database lies beside it.
-    Journal {
-        /// The file of that journal.
-        journal: PathBuf,
-    },
+    /// What lies in the place of its journal is not of it.
+    Journal(ForeignJournal),
     /// This build has no encryption.
     NoCipher,
     /// A backup holds it, and not its key.
-    InBackup,
+    InBackup {
+        /// The backup, as a word of a command.
+        file: String,
+    },
     /// A backup holds it, and its key should have been given, and could not be had.
     NoKeyForBackup {
         /// What went wrong; never the key.
@@ -212,15 +212,16 @@ impl SealFault {
                      read while it lies there. Put it away with: mv -n {log} {log}.torn"
                 );
             }
-            SealFault::Journal { journal } => {
-                let journal = shell_word(journal);
-                return format!(
-                    "{journal} lies beside it, a journal of another database, which SQLite would write over this one: \
-                     nothing is opened while it lies there. Put it away with: mv -n {journal} {journal}.torn"
-                );
-            }
+            SealFault::Journal(journal) => return journal.sentence(),
             SealFault::NoCipher => {
                 return format!("it is encrypted (or its first page is damaged), and {NO_CIPHER}");
+            }
+            SealFault::InBackup { file } => {
+                return format!(
+                    "it is encrypted, and a backup does not hold its key. Nothing was unpacked. With a copy of \
+                     keys/store.key: gently restore {file} --store-key COPY. Else give the key as $GENTLY_STORE_KEY, or a \
+                     command that prints it as $GENTLY_STORE_KEY_CMD, then give the same command again"
+                );
             }
             SealFault::NoKeyForBackup { reason } => {
                 return format!(
@@ -242,11 +243,6 @@ impl SealFault {
                 "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
                  $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back what is \
                  missing"
-            }
-            SealFault::InBackup => {
-                "it is encrypted, and a backup does not hold its key. Nothing was unpacked. Give the key as \
-                 $GENTLY_STORE_KEY, or a command that prints it as $GENTLY_STORE_KEY_CMD, then give the same command \
-                 again; of a copy of keys/store.key it is: GENTLY_STORE_KEY_CMD='age -d COPY'"
             }
             SealFault::NotEncrypted => {
                 "it is not encrypted, although store.encrypted is true: somebody may have put another file in its place. \

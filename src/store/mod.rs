@@ -62,8 +62,8 @@ pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
 pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
 pub use open::{
-    ConvertStep, ConvertWatch, convert, foreign_journal, left_unfinished, remove_unfinished,
-    unfinished_file,
+    ConvertStep, ConvertWatch, ForeignJournal, convert, foreign_journal, left_unfinished,
+    remove_unfinished, unfinished_file,
 };
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
@@ -101,7 +101,9 @@ impl StoreError {
 fn sealed_place(path: &std::path::Path, why: &SealFault) -> String {
     match why {
         SealFault::New { .. } => String::new(),
-        SealFault::InBackup | SealFault::NoKeyForBackup { .. } | SealFault::NotOfBackup { .. } => {
+        SealFault::InBackup { .. }
+        | SealFault::NoKeyForBackup { .. }
+        | SealFault::NotOfBackup { .. } => {
             format!("the database in the backup {}: ", path.display())
         }
         _ => format!("the database at {}: ", path.display()),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::sqlite::Sqlite;
 pub use super::sqlite::{
-    ConvertStep, ConvertWatch, convert, foreign_journal, left_unfinished, remove_unfinished,
-    unfinished_file,
+    ConvertStep, ConvertWatch, ForeignJournal, convert, foreign_journal, left_unfinished,
+    remove_unfinished, unfinished_file,
 };
 use super::{ReadStore, Store, StoreError};
 

@@ -10,8 +10,8 @@ use std::process::Stdio;
 
 use gently::home::{Home, InitOptions};
 use gently::store::{
-    CipherKey, ConvertStep, FoundKey, Store, StoreError, convert, forget_key, remember_key,
-    remove_unfinished, unfinished_file,
+    CipherKey, ConvertStep, FoundKey, Store, StoreError, convert, foreign_journal, forget_key,
+    remember_key, remove_unfinished, unfinished_file,
 };
 
 use crate::erase::holders;
@@ -248,10 +248,15 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
     fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
     refused(
         &person.gently(&["restore", "b.age"]),
-        "a backup does not hold its key. Nothing was unpacked",
+        "With a copy of keys/store.key: gently restore b.age --store-key COPY",
     );
     assert!(!person.home().exists());
     // A command in the environment is named as that, and no home is there to look at.
+    person.set("GENTLY_STORE_KEY_CMD", "no-such-program-at-all");
+    refused(
+        &person.gently(&["restore", "b.age"]),
+        "a program that it names is not installed",
+    );
     person.set("GENTLY_STORE_KEY_CMD", "false");
     let failed = person.gently(&["restore", "b.age"]);
     refused(&failed, "$GENTLY_STORE_KEY_CMD gave no secret");
@@ -268,9 +273,32 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
         "is not the one that opens it",
     );
     assert!(!person.home().exists());
-    let key = gently::keys::StoreKey::load(&private(&kept), &mut |_| {
-        Ok("correct horse".to_owned().into())
-    });
+    // With the copy of the key file, which is the new home's again.
+    person.unset("GENTLY_STORE_KEY");
+    let with_copy =
+        |person: &Person, copy: &str| person.gently(&["restore", "b.age", "--store-key", copy]);
+    refused(&with_copy(&person, "nowhere"), "there is no file nowhere");
+    refused(&with_copy(&person, "b.age"), "it is no key file");
+    fs::write(person.dir.path().join("text"), "a text").unwrap();
+    refused(
+        &with_copy(&person, "text"),
+        "it is no age file under a passphrase",
+    );
+    assert!(!person.home().exists());
+    let back = with_copy(&person, "store.key").exits(0);
+    assert!(
+        back.err
+            .contains("the key of store.key is in its keys/store.key again")
+            && !back.err.contains("store.key_cmd"),
+        "{back:?}"
+    );
+    person
+        .gently(&["audit", "adopt", "--nothing-newer"])
+        .exits(0);
+    person.gently(&["search", WORD]).exits(0);
+    fs::rename(person.home(), person.dir.path().join("restored")).unwrap();
+    let key =
+        gently::keys::StoreKey::load_copy(&kept, &mut |_| Ok("correct horse".to_owned().into()));
     person.set("GENTLY_STORE_KEY", &key.unwrap().text());
     let back = person.gently(&["restore", "b.age"]).exits(0);
     assert!(
@@ -297,15 +325,6 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
         holders(person.home(), WORD.as_bytes()),
         Vec::<PathBuf>::new()
     );
-}
-
-/// The same file in a folder that nobody else reads, where key files are.
-fn private(file: &Path) -> PathBuf {
-    let folder = file.with_file_name("private");
-    gently::keys::create_dir(&folder).unwrap();
-    let to = folder.join("store.key");
-    fs::copy(file, &to).unwrap();
-    to
 }
 
 #[test]
@@ -416,6 +435,7 @@ fn a_conversion_killed_at_any_step_leaves_the_old_file_or_the_new_one() {
                 let form = to.is_some();
                 assert_eq!(is_plain(&path), form, "{stop:?}");
                 assert_eq!(unfinished_file(&path).exists(), stop != ConvertStep::Begun);
+                assert_eq!(foreign_journal(&path), None, "{stop:?}");
                 assert_eq!(head(&path), lines);
                 assert_eq!(
                     remove_unfinished(&path).unwrap(),
@@ -574,7 +594,7 @@ fn what_the_settings_say_follows_the_file_and_a_plain_twin_is_refused() {
         .json();
     assert_eq!(again["changed"], false);
     assert_eq!(said(&person), "true\n");
-    // Killed between the two, a plain file is refused, and encrypting it is the way on.
+    // A plain file in its place is refused, and encrypting it is the way on.
     decrypt_killed_after(&person, ConvertStep::Renamed);
     assert!(is_plain(&person.at("gently.db")));
     for door in [
@@ -892,7 +912,8 @@ fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
         child.wait().unwrap();
         amid[usize::from(was_plain)] += u32::from(unfinished_file(&path).exists());
         if is_plain(&path) && said_to_be_encrypted(&person) {
-            // Between the file and the settings: refused as any plain one, and nothing is lost.
+            // It was to become an encrypted one: refused as any plain one, and nothing is lost.
+            assert!(was_plain, "a killed decrypt stops the home");
             refused(
                 &person.gently(&["search", WORD]),
                 "although store.encrypted is true",
@@ -905,6 +926,11 @@ fn killed_at_any_moment_the_old_file_or_the_new_one_is_there() {
         person.gently(&["session", "open"]).exits(0);
         assert!(!unfinished_file(&path).exists(), "{at}");
         person.gently(&["session", "close"]).exits(0);
+        if !is_plain(&path) && !said_to_be_encrypted(&person) {
+            // It was to become a plain one, and the same command goes on.
+            assert!(!was_plain);
+            person.gently(&["store", "decrypt"]).exits(0);
+        }
         assert_eq!(is_plain(&path), !said_to_be_encrypted(&person), "{at}");
         // Both verbs in turn, whichever file it is.
         if is_plain(&path) == was_plain {
@@ -1000,7 +1026,7 @@ fn a_plain_journal_beside_an_encrypted_database_is_refused_before_it_is_written_
     let words = format!("mv -n {0} {0}.torn", journal.display());
     for door in DOORS {
         let ran = person.gently(door);
-        refused(&ran, "a journal of another database");
+        refused(&ran, "no journal of this database");
         assert!(
             format!("{}{}", ran.err, ran.out).contains(&words),
             "{ran:?}"
@@ -1010,7 +1036,7 @@ fn a_plain_journal_beside_an_encrypted_database_is_refused_before_it_is_written_
     assert!(status.out.contains(&words), "{status:?}");
     let (found, check) = encryption_check(&person);
     assert!(
-        found == "FAIL" && check.contains("gently.db-journal is of another"),
+        found == "FAIL" && check.contains("gently.db-journal is no journal of this database"),
         "{check}"
     );
     assert!(
@@ -1036,7 +1062,7 @@ fn a_plain_journal_beside_an_encrypted_database_is_refused_before_it_is_written_
 }
 
 #[test]
-fn an_encrypted_journal_of_the_database_itself_is_played_back() {
+fn an_encrypted_journal_is_never_played_back() {
     let (person, _server) = sealed();
     let (path, journal) = (person.at("gently.db"), person.at("gently.db-journal"));
     let database = rusqlite::Connection::open(&path).unwrap();
@@ -1045,18 +1071,36 @@ fn an_encrypted_journal_of_the_database_itself_is_played_back() {
          BEGIN IMMEDIATE; PRAGMA user_version = 7"
     );
     database.execute_batch(&sql).unwrap();
-    let bytes = synced(fs::read(&journal).unwrap());
-    assert_eq!(bytes.len(), 512 + 8 + 4096);
+    let own = synced(fs::read(&journal).unwrap());
+    assert_eq!(own.len(), 512 + 8 + 4096);
     database
         .execute_batch("ROLLBACK; PRAGMA journal_mode = WAL")
         .unwrap();
     drop(database);
-    // Whoever comes first, reading or writing.
-    for door in [&["search", WORD][..], &["ask", "hello"]] {
+    // With the salt of the file, and nothing behind it that anybody could have made.
+    let mut crafted = own.clone();
+    crafted[512 + 4 + 16..512 + 4 + 4096].fill(7);
+    let before = fs::read(&path).unwrap();
+    for bytes in [own, crafted] {
         fs::write(&journal, &bytes).unwrap();
-        person.gently(door).exits(0);
-        assert!(!journal.exists(), "{door:?}");
+        for door in DOORS {
+            let ran = person.gently(door);
+            refused(&ran, "no journal of this database");
+        }
+        assert!(fs::read(&path).unwrap() == before, "it changed");
+        assert!(fs::read(&journal).unwrap() == bytes, "it changed");
     }
+    fs::remove_file(&journal).unwrap();
+    // What lies there and is none is called what it is, and the command puts it away.
+    fs::create_dir(&journal).unwrap();
+    let ran = person.gently(&["search", WORD]);
+    refused(&ran, "gently.db-journal is a folder");
+    let away = format!("mv -n {0} {0}.torn", journal.display());
+    assert!(ran.err.contains(&away), "{ran:?}");
+    let moved = std::process::Command::new("sh")
+        .args(["-c", &away])
+        .status();
+    assert!(moved.unwrap().success());
     person.gently(&["audit", "verify"]).exits(0);
 }
 
@@ -1138,6 +1182,24 @@ fn conversions_at_once_agree_and_nobody_is_locked_out() {
         assert_eq!(at_once(&person, ["encrypt", "encrypt"]), [0, 0]);
         assert!(!is_plain(&path) && said_to_be_encrypted(&person));
         person.gently(&["search", WORD]).exits(0);
+    }
+    // Both make the key file, and one of them is the first.
+    let (person_of_two, _server) = under_a_passphrase();
+    let (key_file, path_of_two) = (
+        person_of_two.at("keys/store.key"),
+        person_of_two.at("gently.db"),
+    );
+    for _ in 0..3 {
+        person_of_two.gently(&["store", "decrypt"]).exits(0);
+        fs::remove_file(&key_file).unwrap();
+        let mut codes = at_once(&person_of_two, ["encrypt", "encrypt"]);
+        codes.sort_unstable();
+        assert!(
+            [[0, 0], [0, 2]].contains(&[codes[0], codes[1]]),
+            "{codes:?}"
+        );
+        assert!(!is_plain(&path_of_two) && said_to_be_encrypted(&person_of_two));
+        person_of_two.gently(&["search", WORD]).exits(0);
     }
     // One that has looked at the file waits for the other, which makes it something else.
     let lock = gently::recorder::WriterLock::acquire_within(

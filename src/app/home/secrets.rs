@@ -100,11 +100,19 @@ pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, Key
     match status {
         _ if is_too_long => {}
         Ok(status) if status.success() => {}
+        Ok(status) if status.code() == Some(NOT_FOUND) => {
+            return Err(failed(
+                "a program that it names is not installed, or not in $PATH".to_owned(),
+            ));
+        }
         Ok(status) => return Err(failed(format!("it failed ({status})"))),
         Err(e) => return Err(failed(format!("how it ended is not known ({e})"))),
     }
     first_line(&bytes).map_err(|reason| failed(reason.to_owned()))
 }
+
+/// What sh ends with where there is no such program.
+const NOT_FOUND: i32 = 127;
 
 /// Says once, where something takes long, that it is waited for; until it is dropped.
 struct WaitNotice(Option<(Sender<()>, JoinHandle<()>)>);

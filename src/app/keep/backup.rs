@@ -1,17 +1,22 @@
 //! The whole home in one encrypted file, and back.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
 
 use crate::backup::{self, BackupError, BackupOptions, Manifest, RestoredFiles};
 use crate::config::Config;
 use crate::home::Home;
+use crate::keys::{KeyError, StoreKey};
+use crate::os::shell_word;
 use crate::recorder::Paths;
 use crate::store::{CAN_ENCRYPT, FoundKey, SealFault, StoreError};
 use crate::verify::Report;
 
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::home::secrets::{new_passphrase, passphrase, work_factor};
-use crate::app::home::store_key::{command_place, given_key, key_variable};
+use crate::app::home::store_key::{command_place, found_key, given_key, key_file, key_variable};
 use crate::app::prove::verify::home::{check_own, holds};
 use crate::app::set_up::keys::is_known;
 
@@ -43,7 +48,9 @@ pub struct RestoreResult {
     /// What the check of the restored home found.
     pub report: Report,
     /// Where the key of an encrypted database was from, in words; none of a plain one.
-    pub key_from: Option<&'static str>,
+    pub key_from: Option<String>,
+    /// Whether the home has a key file again, from the copy that was given.
+    pub has_key_file: bool,
 }
 
 impl RestoreResult {
@@ -53,21 +60,84 @@ impl RestoreResult {
     }
 }
 
+/// A copy of the key file of a home that is not there yet.
+struct KeyCopy<'a> {
+    path: &'a Path,
+    /// What it held, and the passphrase that it is under.
+    opened: RefCell<Option<(StoreKey, Zeroizing<String>)>>,
+}
+
+impl<'a> KeyCopy<'a> {
+    /// Refuses what can't be one before anything is asked.
+    fn of(path: &'a Path) -> Result<Self, OpenHomeError> {
+        StoreKey::check_copy(path).map_err(|fault| {
+            let why = match fault {
+                KeyError::Missing { .. } => format!("there is no file {}", path.display()),
+                other => other.to_string(),
+            };
+            OpenHomeError::Refused(format!(
+                "--store-key takes a copy of the file keys/store.key of the home that was backed up: {why}. Nothing was \
+                 unpacked"
+            ))
+        })?;
+        let opened = RefCell::new(None);
+        Ok(KeyCopy { path, opened })
+    }
+
+    fn open(&self, config: &Config) -> Result<FoundKey, KeyError> {
+        let mut phrase = None;
+        let key = StoreKey::load_copy(self.path, &mut |place| {
+            let given = passphrase(config, place)?;
+            phrase = Some(given.clone());
+            Ok(given)
+        })?;
+        let found = found_key(&key, self.path.display().to_string());
+        *self.opened.borrow_mut() = phrase.map(|phrase| (key, phrase));
+        Ok(found)
+    }
+
+    /// Makes it the key file of the restored home; whether it is one.
+    fn put_back(&self, paths: &Paths) -> bool {
+        let opened = self.opened.borrow();
+        opened.as_ref().is_some_and(|(key, phrase)| {
+            let place = key_file(&paths.database());
+            key.save_new(&place, phrase, work_factor()).is_ok()
+        })
+    }
+}
+
 /// The key of an encrypted database, for a home that is not there yet: nobody can be asked for the
 /// passphrase of a file that lies in it.
-fn store_key(file: &Path, config: &Config) -> Result<FoundKey, StoreError> {
-    let found = match (CAN_ENCRYPT, given_key(Some(config))) {
-        (false, _) => Err(SealFault::NoCipher),
-        (true, Ok(found)) => found.ok_or(SealFault::InBackup),
-        (true, Err(fault)) => Err(SealFault::NoKeyForBackup {
-            reason: fault.to_string(),
-        }),
+fn store_key(
+    file: &Path,
+    config: &Config,
+    copy: Option<&KeyCopy<'_>>,
+) -> Result<FoundKey, StoreError> {
+    let given = || match copy {
+        Some(copy) => copy.open(config).map(Some),
+        None => given_key(Some(config)),
+    };
+    let found = match CAN_ENCRYPT {
+        false => Err(SealFault::NoCipher),
+        true => match given() {
+            Ok(found) => found.ok_or_else(|| SealFault::InBackup {
+                file: shell_word(file),
+            }),
+            Err(fault) => Err(SealFault::NoKeyForBackup {
+                reason: fault.to_string(),
+            }),
+        },
     };
     found.map_err(|why| why.at(file))
 }
 
-/// Restores a backup where there is no home yet, and checks it.
-pub fn restore(root: &Path, file: &Path) -> Result<RestoreResult, OpenHomeError> {
+/// Restores a backup where there is no home yet, and checks it. The key of an encrypted database may
+/// be in a copy of its key file, which the new home gets then.
+pub fn restore(
+    root: &Path,
+    file: &Path,
+    key_copy: Option<&Path>,
+) -> Result<RestoreResult, OpenHomeError> {
     if Home::open(root)?.is_some() {
         return Err(BackupError::HomeThere {
             path: root.to_owned(),
@@ -75,20 +145,23 @@ pub fn restore(root: &Path, file: &Path) -> Result<RestoreResult, OpenHomeError>
         .into());
     }
     let config = Config::load(root, &open::env)?;
+    let copy = key_copy.map(KeyCopy::of).transpose()?;
     let passphrase = passphrase(&config, &file.display().to_string())?;
     let back = backup::restore(file, root, &passphrase, open::clock()?, &|| {
-        store_key(file, &config)
+        store_key(file, &config, copy.as_ref())
     })?;
     let paths = Paths {
         root: root.to_owned(),
     };
-    let key_from = match key_variable() {
+    let key_from = match (key_copy, key_variable()) {
         _ if !back.manifest.encrypted => None,
-        Some(_) => Some("$GENTLY_STORE_KEY"),
-        None => Some(command_place()),
+        (Some(copy), _) => Some(copy.display().to_string()),
+        (None, Some(_)) => Some("$GENTLY_STORE_KEY".to_owned()),
+        (None, None) => Some(command_place().to_owned()),
     };
     Ok(RestoreResult {
         key_from,
+        has_key_file: copy.is_some_and(|copy| copy.put_back(&paths)),
         back,
         report: check_own(&paths)?,
         root: paths.root,

@@ -125,7 +125,7 @@ impl StoreStatus {
                 other => other.to_string(),
             }),
             false => foreign_journal(&database)
-                .map(|journal| SealFault::Journal { journal }.words())
+                .map(|journal| SealFault::Journal(journal).words())
                 .or_else(|| key_file_fault(&database)),
         };
         Ok(StoreStatus {
@@ -232,16 +232,17 @@ pub fn encrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     if DatabaseForm::of(&database) == form {
         // Its key is asked for with that of whoever asks.
         is_known(home, &config)?;
-        return as_it_is(home, form);
+        return as_it_is(home, form, converted_meanwhile);
     }
     is_one_file(&database, "encrypt")?;
     // Its owner says here that the plain file is the right one.
     remember_key(&database, None);
     is_known(home, &config)?;
-    let (found, is_new) = proven_key(&database, &config)?;
+    let Some((found, is_new)) = proven_key(&database, &config)? else {
+        return as_it_is(home, form, key_made_meanwhile);
+    };
     let from = found.from.clone();
-    // Before it has its name: that no plain one is in its place then is refused from its beginning.
-    let done = replace(home, Some(&found), ConvertStep::Synced)?;
+    let done = replace(home, Some(&found))?;
     Ok(done.unwrap_or_else(|| StoreConversion::done(home, form, Some(UsedKey { from, is_new }))))
 }
 
@@ -253,7 +254,7 @@ pub fn decrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     let form = DatabaseForm::Plain;
     is_known(home, &config)?;
     if DatabaseForm::of(&database) == form {
-        return as_it_is(home, form);
+        return as_it_is(home, form, converted_meanwhile);
     }
     is_one_file(&database, "decrypt")?;
     if config.store.encrypted && open::env(WANTED_ENV).is_some() {
@@ -262,23 +263,41 @@ pub fn decrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
              give the same command again; nothing is changed"
         )));
     }
-    let done = replace(home, None, ConvertStep::Renamed)?;
+    let done = replace(home, None)?;
     Ok(done.unwrap_or_else(|| StoreConversion::done(home, form, None)))
 }
 
 /// A database that is already what it was to become. Another program may have made it that a moment
-/// ago, or something else since.
-fn as_it_is(home: &Home, form: DatabaseForm) -> Result<StoreConversion, OpenHomeError> {
+/// ago, or something else since: `otherwise` says so of the database.
+fn as_it_is(
+    home: &Home,
+    form: DatabaseForm,
+    otherwise: fn(&Path) -> String,
+) -> Result<StoreConversion, OpenHomeError> {
     let paths = home.paths();
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     match DatabaseForm::of(&paths.database()) == form {
         true => StoreConversion::nothing_to_do(&lock, home, form),
-        false => Err(OpenHomeError::Refused(format!(
-            "{} was converted by another program in the meantime, and this one changed nothing. Look what it is with: \
-             gently store status",
-            paths.database().display()
-        ))),
+        false => Err(OpenHomeError::Refused(otherwise(&paths.database()))),
     }
+}
+
+fn converted_meanwhile(database: &Path) -> String {
+    format!(
+        "{} was converted by another program in the meantime, and this one changed nothing. Look what it is with: \
+         gently store status",
+        database.display()
+    )
+}
+
+/// The key file was not there before: it is the key of what another one encrypts, which nobody may
+/// move away.
+fn key_made_meanwhile(database: &Path) -> String {
+    format!(
+        "another gently store encrypt has made {} meanwhile; leave it there, wait until that one has ended, then give \
+         the same command again",
+        key_file(database).display()
+    )
 }
 
 /// Refuses a database whose old bytes would stay under another name: a conversion gives its own name
@@ -320,13 +339,12 @@ fn can_encrypt() -> Result<(), OpenHomeError> {
     }
 }
 
-/// Converts, and says in the settings what the database is from a step on. Where another program was
-/// first, that nothing is to be done.
-fn replace(
-    home: &Home,
-    to: Option<&FoundKey>,
-    said_at: ConvertStep,
-) -> Result<Option<StoreConversion>, OpenHomeError> {
+/// Converts, and says in the settings what the database is. Where another program was first, that
+/// nothing is to be done.
+///
+/// The settings say it just before the new file has its name: an encrypted one is asked for from its
+/// beginning, and a plain one is not refused, wherever the process is killed.
+fn replace(home: &Home, to: Option<&FoundKey>) -> Result<Option<StoreConversion>, OpenHomeError> {
     let (paths, is_encrypted) = (home.paths(), to.is_some());
     let database = paths.database();
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
@@ -352,7 +370,7 @@ fn replace(
     }
     let (was_wanted, unsaid) = (is_said(home)?, RefCell::new(None));
     let done = convert(&database, to, &|step: ConvertStep| {
-        step != said_at || {
+        step != ConvertStep::Synced || {
             let said = want_encrypted(home, is_encrypted);
             said.map_err(|fault| *unsaid.borrow_mut() = Some(fault))
                 .is_ok()
@@ -361,7 +379,7 @@ fn replace(
     let Err(fault) = done else {
         return Ok(None);
     };
-    if is_encrypted && DatabaseForm::of(&database) == DatabaseForm::Plain {
+    if DatabaseForm::of(&database) != form {
         want_encrypted(home, was_wanted)?;
     }
     if let Some(fault) = unsaid.into_inner() {
@@ -405,15 +423,15 @@ fn is_said(home: &Home) -> Result<bool, OpenHomeError> {
 }
 
 /// The key that the database will be opened with, had twice from where it will come; and whether it
-/// was made for this.
-fn proven_key(database: &Path, config: &Config) -> Result<(FoundKey, bool), OpenHomeError> {
+/// was made for this. None where another program has made it since this one looked.
+fn proven_key(database: &Path, config: &Config) -> Result<Option<(FoundKey, bool)>, OpenHomeError> {
     let place = KeyPlace::of(database, config);
     match place {
         KeyPlace::Variable | KeyPlace::Command => {
             let first = given_key(Some(config)).map_err(|fault| no_key_yet(place, &fault))?;
             let first = first.ok_or(SealFault::NoKey.at(database))?;
             match given_key(Some(config))? {
-                Some(again) if again.key == first.key => Ok((first, false)),
+                Some(again) if again.key == first.key => Ok(Some((first, false))),
                 _ => Err(OpenHomeError::Refused(format!(
                     "{} gives another key each time: what is encrypted with one could never be opened again. Let it \
                      print a key that is kept; nothing is changed",
@@ -434,17 +452,22 @@ fn no_key_yet(place: KeyPlace, fault: &KeyError) -> OpenHomeError {
 }
 
 /// The key of the key file, which is made where there is none; what was written is read again.
-fn key_in_file(database: &Path, config: &Config) -> Result<(FoundKey, bool), OpenHomeError> {
+fn key_in_file(
+    database: &Path,
+    config: &Config,
+) -> Result<Option<(FoundKey, bool)>, OpenHomeError> {
     let path = key_file(database);
     let is_new = !path.exists();
     let key = match is_new {
-        false => StoreKey::load(&path, &mut |place| passphrase(config, place))?,
+        false => Some(StoreKey::load(&path, &mut |place| {
+            passphrase(config, place)
+        })?),
         true => key_in_new_file(&path, config)?,
     };
-    Ok((found_key(&key, OWN_FILE), is_new))
+    Ok(key.map(|key| (found_key(&key, OWN_FILE), is_new)))
 }
 
-fn key_in_new_file(path: &Path, config: &Config) -> Result<StoreKey, OpenHomeError> {
+fn key_in_new_file(path: &Path, config: &Config) -> Result<Option<StoreKey>, OpenHomeError> {
     let place = path.display().to_string();
     let phrase = new_passphrase(config, &place).map_err(|fault| match fault {
         KeyError::NoPassphrase { reason, .. } => KeyError::NoPassphrase {
@@ -455,19 +478,14 @@ fn key_in_new_file(path: &Path, config: &Config) -> Result<StoreKey, OpenHomeErr
     })?;
     let made = new_key()?;
     if let Err(fault) = made.save_new(path, &phrase, work_factor()) {
-        return Err(match path.exists() {
-            // It was not there before, and is the key of what another one encrypts: nobody moves it away.
-            true => OpenHomeError::Refused(format!(
-                "another gently store encrypt has made {} meanwhile; leave it there, wait until that one has ended, \
-                 then give the same command again",
-                path.display()
-            )),
-            false => fault.into(),
-        });
+        return match path.exists() {
+            true => Ok(None),
+            false => Err(fault.into()),
+        };
     }
     let read = StoreKey::load(path, &mut |_| Ok(phrase.clone()))?;
     match read == made {
-        true => Ok(read),
+        true => Ok(Some(read)),
         false => Err(KeyError::Replaced {
             path: path.to_owned(),
         }

@@ -1038,7 +1038,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "as a home in that folder",
             ),
             (
-                "GENTLY_STORE_KEY_CMD='age -d store.key.age' gently restore gently.age",
+                "gently restore gently.age --store-key store.key.copy",
                 "one whose database is encrypted, with the copy of its key",
             ),
         ],

@@ -49,7 +49,7 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// `gently restore FILE`.
 pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let restored = restore(&open::home_path()?, &args.file)?;
+    let restored = restore(&open::home_path()?, &args.file, args.store_key.as_deref())?;
     let code = if restored.is_sound() { FINE } else { NEGATIVE };
     view_or_words(
         json,
@@ -73,11 +73,15 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         made.head.short16(),
         back.database
     ));
-    if made.encrypted {
-        say(
+    match (&restored.key_from, restored.has_key_file) {
+        (None, _) => {}
+        (Some(copy), true) => say(&format!(
+            "its database is encrypted: the key of {copy} is in its keys/store.key again, under the same passphrase"
+        )),
+        (Some(_), false) => say(
             "its database is encrypted, and the backup does not hold the key: where the home finds it from now on is \
              yours to say, below",
-        );
+        ),
     }
     say_report(&restored.report);
     say("what was erased after this backup was made is in it, and must be erased once more");
@@ -86,7 +90,11 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         say("first, for all that follows:");
         say(&format!("  export {home}"));
     }
-    if let Some(from) = restored.key_from {
+    if let Some(from) = restored
+        .key_from
+        .as_deref()
+        .filter(|_| !restored.has_key_file)
+    {
         say_key_place(from);
     }
     say("nothing is written here before you say what was published after this backup; one of:");

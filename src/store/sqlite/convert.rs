@@ -3,15 +3,13 @@
 use std::fs::{File, FileType, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::schema::quoted;
-use super::{
-    BUSY_WAIT, DATABASE, LOG_STAYS, PAGE_CODES, Sqlite, at_place, failed, no_file, private_file,
-};
+use super::{DATABASE, LOG_STAYS, PAGE_CODES, Sqlite, at_place, failed, no_file, private_file};
 use crate::store::StoreError;
 use crate::store::cipher::{CAN_ENCRYPT, FoundKey, SealFault, remember_key};
 
@@ -168,9 +166,7 @@ fn put_in_place(path: &Path, new: &Path) -> Result<File, StoreError> {
         .open(path)
         .map_err(io_failed(WHAT, path))?;
     std::fs::rename(new, path).map_err(io_failed(WHAT, path))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|dir| dir.sync_all());
-    synced.map_err(io_failed(WHAT, folder))?;
+    sync_folder(path)?;
     Ok(old)
 }
 
@@ -183,46 +179,45 @@ fn pass(watch: ConvertWatch<'_>, step: ConvertStep) -> Result<(), StoreError> {
 
 /// A connection to a database that nobody else has open, nor can open while it is: all is in the
 /// one file, and no log of writes lies beside it.
+///
+/// It stays a database with a log of writes: changing that would take a rollback journal, and a kill
+/// in that moment leave one.
 fn alone(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (connection, _) = Sqlite::door(path, None, flags)?;
-    connection
-        .busy_timeout(BUSY_WAIT)
-        .map_err(failed("set the busy timeout"))?;
-    let mode = |sql: &str| {
-        let asked = connection.query_row(sql, [], |row| row.get::<_, String>(0));
-        asked.map_err(failed(WHAT))
-    };
-    // It brings the log of writes into the file, and is refused at once while anybody else is there.
-    let begun = Instant::now();
-    let found = loop {
-        match mode("PRAGMA journal_mode = DELETE") {
-            Err(StoreError::Busy { .. }) if begun.elapsed() < PASSING => {
-                std::thread::sleep(PASSING / 20);
-            }
-            found => break found?,
-        }
-    };
-    if found != "delete" {
-        return Err(StoreError::Busy {
-            waited_s: BUSY_WAIT.as_secs(),
-        });
-    }
-    mode("PRAGMA locking_mode = EXCLUSIVE")?;
+    // Before anything is read, so that the whole file is locked and the log's index stays in memory.
+    let wait = PASSING.as_millis();
+    let first = format!("PRAGMA busy_timeout = {wait}; PRAGMA locking_mode = EXCLUSIVE;");
+    let (connection, _) = Sqlite::door_with(path, None, flags, &first)?;
     connection
         .execute_batch(
             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN EXCLUSIVE; COMMIT",
         )
         .map_err(failed(WHAT))?;
-    match ["-wal", "-shm"]
-        .iter()
-        .find(|end| beside(path, end).exists())
-    {
-        None => Ok(connection),
-        Some(_) => Err(StoreError::Busy {
-            waited_s: BUSY_WAIT.as_secs(),
-        }),
+    let is_busy = number(&connection, "PRAGMA wal_checkpoint(TRUNCATE)")? != 0;
+    if is_busy {
+        return Err(StoreError::Busy {
+            waited_s: PASSING.as_secs(),
+        });
     }
+    for end in ["-wal", "-shm"] {
+        let empty = beside(path, end);
+        match std::fs::remove_file(&empty) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io_failed(WHAT, &empty)(e));
+            }
+            _ => {}
+        }
+    }
+    // On the disk before another file gets the name that they were of.
+    sync_folder(path)?;
+    Ok(connection)
+}
+
+/// Brings to the disk which files lie beside a database.
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|dir| dir.sync_all());
+    synced.map_err(io_failed(WHAT, folder))
 }
 
 /// Copies everything into a new private file.

@@ -1,6 +1,6 @@
 //! A rollback journal beside a database. gently's databases keep a log of writes instead, so that one
-//! is of another database; but for a moment in which a conversion, or the next writer after one that
-//! was killed, changes the mark of that in the first page, and nothing else.
+//! is of another database; but for the moment in which a database is made, or in which one that kept
+//! journals is opened, which changes the mark of that in the first page and nothing else.
 //!
 //! SQLite plays back whatever journal it finds, over whichever file it lies beside.
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::convert::beside;
-use crate::os::open_regular;
+use crate::os::{kind_of, open_regular, shell_word};
 use crate::store::cipher::{MAGIC, is_open_here};
 
 /// How a journal begins.
@@ -22,14 +22,46 @@ const AROUND: u64 = 8;
 /// The parts of a first page that a change of its mark changes: the mark, and the counters of changes.
 const MARKS: [Range<usize>; 3] = [18..20, 24..28, 92..100];
 
+/// What lies in the place of a journal and may not be played back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignJournal {
+    /// The file, or whatever it is.
+    pub path: PathBuf,
+    /// Of what kind it is, where it is no regular file: `a folder`.
+    kind: Option<&'static str>,
+}
+
+impl ForeignJournal {
+    /// What it is and does, without its name and how to put it away.
+    pub fn words(&self) -> String {
+        let is = match self.kind {
+            None => "no journal of this database",
+            Some(kind) => kind,
+        };
+        format!(
+            "{is}, and SQLite would write a journal of that name over the database: nothing is opened while it lies there"
+        )
+    }
+
+    /// The same, whole.
+    pub fn sentence(&self) -> String {
+        let name = shell_word(&self.path);
+        format!(
+            "{name} is {}. Put it away with: mv -n {name} {name}.torn",
+            self.words()
+        )
+    }
+}
+
 /// The journal beside a database that is not of that database; none where there is no journal, or one
-/// that SQLite has no use for, or that a conversion left which was killed.
-pub fn foreign_journal(database: &Path) -> Option<PathBuf> {
-    let journal = journal_beside(database);
-    let found = journal.symlink_metadata().ok()?;
+/// that SQLite has no use for, or that a program left which was killed as it made or opened it.
+pub fn foreign_journal(database: &Path) -> Option<ForeignJournal> {
+    let path = journal_beside(database);
+    let found = path.symlink_metadata().ok()?;
     let is_own = found.is_file() && found.len() == 0
-        || open_regular(&journal).is_ok_and(|file| is_own(file, found.len(), database));
-    (!is_own).then_some(journal)
+        || open_regular(&path).is_ok_and(|file| is_own(file, found.len(), database));
+    let kind = (!found.is_file()).then(|| kind_of(found.file_type()));
+    (!is_own).then_some(ForeignJournal { path, kind })
 }
 
 /// Whether a journal lies beside a database that SQLite would play back.
@@ -91,14 +123,11 @@ fn is_own(mut journal: File, length: u64, database: &Path) -> bool {
     }
 }
 
-/// Whether two first pages are of one database. Of encrypted ones that is known by the salt alone that
-/// they begin with.
+/// Whether two first pages are of one database. Of encrypted ones that can't be told: nothing but the
+/// salt that they begin with is readable, and whoever has the disk has that.
 fn is_same_but_for_marks(mut one: Vec<u8>, mut other: Vec<u8>) -> bool {
-    if one.get(..MAGIC.len()) != other.get(..MAGIC.len()) {
+    if !one.starts_with(MAGIC) || !other.starts_with(MAGIC) {
         return false;
-    }
-    if !one.starts_with(MAGIC) {
-        return true;
     }
     for page in [&mut one, &mut other] {
         for part in MARKS {
@@ -172,6 +201,7 @@ mod tests {
             crate::store::forget_key(&path);
         }
         std::fs::create_dir(&journal).unwrap();
-        assert_eq!(foreign_journal(&path), Some(journal));
+        let words = foreign_journal(&path).unwrap().sentence();
+        assert!(words.contains("gently.db-journal is a folder"), "{words}");
     }
 }

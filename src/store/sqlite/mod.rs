@@ -35,7 +35,7 @@ use beginnings::WordCheck;
 pub use convert::{
     ConvertStep, ConvertWatch, convert, left_unfinished, remove_unfinished, unfinished_file,
 };
-pub use journal::foreign_journal;
+pub use journal::{ForeignJournal, foreign_journal};
 
 /// What the database is called where nothing says where it lies.
 const DATABASE: &str = "gently.db";
@@ -230,13 +230,29 @@ impl Sqlite {
         uri: Option<String>,
         flags: OpenFlags,
     ) -> Result<(Connection, Option<PageKey>), StoreError> {
+        Self::door_with(path, uri, flags, "")
+    }
+
+    /// The same, with what each connection is told before it reads anything.
+    fn door_with(
+        path: &Path,
+        uri: Option<String>,
+        flags: OpenFlags,
+        first: &str,
+    ) -> Result<(Connection, Option<PageKey>), StoreError> {
         if let Some(journal) = foreign_journal(path) {
-            return Err(SealFault::Journal { journal }.at(path));
+            return Err(SealFault::Journal(journal).at(path));
         }
+        let told = |connection: &Connection| {
+            let told = connection.execute_batch(first);
+            told.map_err(failed("set up the connection"))
+        };
         let found = cipher::key_of(path)?;
         let named = uri.map_or_else(|| path.to_owned(), PathBuf::from);
         let Some(found) = found else {
-            return Ok((handle(&named, flags)?, None));
+            let connection = handle(&named, flags)?;
+            told(&connection)?;
+            return Ok((connection, None));
         };
         for code in PAGE_CODES {
             let connection = handle(&named, flags)?;
@@ -245,6 +261,7 @@ impl Sqlite {
                 code,
             };
             key.unlock(&connection)?;
+            told(&connection)?;
             let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
             match read.map_err(|error| error.sqlite_error_code()) {
                 Err(Some(ErrorCode::NotADatabase)) => {}

@@ -45,7 +45,9 @@ pub struct RestoreView {
     /// SQLite's own words about the database.
     pub database: String,
     /// Where the key of an encrypted database was from; null of a plain one.
-    pub key_from: Option<&'static str>,
+    pub key_from: Option<String>,
+    /// Whether the home has a key file again, from the copy that was given.
+    pub has_key_file: bool,
     /// What a check of it found, by question.
     pub answers: BTreeMap<&'static str, VerdictView>,
     /// The next command.
@@ -60,7 +62,8 @@ impl RestoreView {
             backup: result.back.manifest.clone(),
             files: result.back.files,
             database: result.back.database.clone(),
-            key_from: result.key_from,
+            key_from: result.key_from.clone(),
+            has_key_file: result.has_key_file,
             answers: VerdictView::all(&result.report),
             next: format!("{}gently audit adopt", before_commands(&result.root)),
         }

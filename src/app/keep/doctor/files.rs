@@ -114,9 +114,8 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     if let Some(journal) = foreign_journal(&database) {
         return DoctorCheck::fail(
             NAME,
-            "gently.db-journal is of another database, and SQLite would write it over this one: nothing is opened while \
-             it lies there",
-            away(&journal),
+            format!("gently.db-journal is {}", journal.words()),
+            away(&journal.path),
         );
     }
     match DatabaseForm::of(&database) {
