@@ -130,6 +130,7 @@ mod tamper;
 mod tamper_bytes;
 mod tamper_database;
 mod tamper_rows;
+mod temporary_files;
 mod threads;
 mod times;
 mod trace_attack;
