@@ -121,6 +121,11 @@ fn the_drill_with_nothing_newer() {
     // Whoever copies the lines in their order changes this home, and clones before taking over.
     let at = |words: &str| back.err.find(words).expect(words);
     assert!(at(&export) < at("git clone --mirror"), "{back:?}");
+    // What was recorded is there; it is what is new that has to wait.
+    assert!(
+        at("up to then is here") < at("nothing new is recorded until"),
+        "{back:?}"
+    );
     assert!(
         at("git clone --mirror") < at("gently audit adopt --from LEDGER"),
         "{back:?}"

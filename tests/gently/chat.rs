@@ -751,8 +751,7 @@ fn a_model_that_there_is_not_costs_no_question() {
     let mut typist = begin(&person, &["-m", "nobody"]);
     typist.types("What is 1?\r");
     typist.sees("no model 'nobody'");
-    typist.sees("> What is 1?");
-    typist.types(CTRL_C);
+    typist.sees("Up brings your question again");
     typist.sees(PROMPT);
     sends(&mut typist, "/model nobody-else", "no model 'nobody-else'");
     sends(
@@ -760,7 +759,11 @@ fn a_model_that_there_is_not_costs_no_question() {
         "/model openai/other:2b",
         "openai/other:2b is asked from here on",
     );
-    sends(&mut typist, "What is 1?", "One.");
+    typist.types(&format!("{UP}{UP}{UP}"));
+    typist.sees("> What is 1?");
+    typist.types("\r");
+    typist.sees("One.");
+    typist.sees(PROMPT);
     // Before that it was asked which models it has, for those that are near.
     let asked = server.requests().pop().unwrap();
     assert_eq!(asked.json()["model"], "other:2b");
@@ -1038,7 +1041,11 @@ fn a_chat_says_first_who_answers() {
     }
     typist.sees(PROMPT);
     typist.types("Who wrote Faust?\r");
-    typist.sees("your question stands in the line; Ctrl-C clears it");
+    typist.sees("Up brings your question again");
+    typist.sees(PROMPT);
+    // What is typed next is joined to nothing.
+    sends(&mut typist, "/refs", "the model is shown");
+    typist.types(&format!("{UP}{UP}"));
     typist.sees("> Who wrote Faust?");
     typist.types(CTRL_C);
     typist.sees(PROMPT);

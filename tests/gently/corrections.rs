@@ -185,6 +185,13 @@ fn a_file_is_proposed_once() {
         made.err.contains("line 3 is no correction") && made.err.contains("line 5"),
         "{made:#?}"
     );
+    std::fs::write(person.at("one.jsonl"), lines[3]).unwrap();
+    let one = person.at("one.jsonl");
+    let one = person.gently(&["correction", "import", one.to_str().unwrap()]);
+    assert_eq!(
+        one.exits(0).out,
+        "1 line: 0 proposed, 1 on record already, 0 refused\n"
+    );
     let again = person
         .gently(&[&args[..], &["--json"]].concat())
         .exits(1)

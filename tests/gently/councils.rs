@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::opening::served;
 use crate::person::{Person, Ran, ran, run};
-use crate::pty::Typist;
+use crate::pty::{Typist, on_terminal};
 use crate::unguarded::found_and_made_again;
 
 const QUESTION: &str = "What is the capital of Australia?";
@@ -1342,14 +1342,31 @@ fn councils_are_listed_with_their_questions() {
         (&json!("council:000003"), &json!(QUESTION)),
         "{views:#}"
     );
+    // On a terminal the question has room, and no column is broken.
+    let shown = on_terminal(&person, (24, 80), &["council", "list", "--no-pager"]).exits(0);
+    let lines: Vec<&str> = shown.out.lines().map(str::trim_end).collect();
+    let beside = "    each reviews the others  ";
+    assert!(
+        matches!(
+            lines[..],
+            [_, three, words, one, question]
+                if three.starts_with("council-3  ") && three.ends_with(" agree (High)")
+                    && words.starts_with(&format!("{beside}word word")) && words.ends_with('…')
+                    && one.starts_with("council-1  ")
+                    && question == format!("{beside}{QUESTION}")
+        ),
+        "{shown:#?}"
+    );
     let newest = person.gently(&["council", "list", "-n", "1"]).exits(0);
     assert!(!newest.out.contains("council-1"), "{newest:#?}");
     assert!(
         newest.err.contains("2 older not listed: ") && newest.err.contains("council list -n 3"),
         "{newest:#?}"
     );
-    let last = person.gently(&["council", "show", "last"]).exits(0);
-    assert!(last.out.starts_with("council-3"), "{last:#?}");
+    for newest in ["last", "3"] {
+        let shown = person.gently(&["council", "show", newest]).exits(0);
+        assert!(shown.out.starts_with("council-3"), "{shown:#?}");
+    }
     // A rating is of one answer.
     let rated = person.gently(&["rate", "council-3", "good"]).exits(2);
     let chosen = asked(&person, &["--council", "one,two", QUESTION], 0);
@@ -1369,6 +1386,46 @@ fn a_home_without_a_council_says_so() {
         assert!(none.err.contains("no council is on record: "), "{none:#?}");
     }
     person.gently(&["council", "show", "council-1"]).exits(2);
+}
+
+/// What every question would be refused for is said when the level is chosen.
+#[test]
+fn a_chat_takes_no_accuracy_where_nobody_can_be_chosen() {
+    const NOBODY: &str = "no specialist is on record that could be chosen: gently specialist add";
+    let (mut person, server) = served(says("Canberra."));
+    for home in ["none yet", "one"] {
+        let ran = person.piped(&["chat", "--accuracy", "high"], QUESTION.as_bytes());
+        let ran = ran.exits(2);
+        assert!(ran.err.contains(NOBODY), "{home}: {ran:#?}");
+        person.gently(&["init"]);
+    }
+    person.set("TERM", "xterm");
+    let mut typist = Typist::begin(&person, (24, 100), &["chat"]);
+    typist.sees("> ");
+    let mut sends = |line: &str, said: &str| {
+        typist.types(&format!("{line}\r"));
+        typist.sees(said);
+        typist.sees("> ")
+    };
+    sends("/accuracy high", "no specialist is on record");
+    sends("/accuracy", "no accuracy is asked for; the levels:");
+    person
+        .gently(&["specialist", "add", "one", "-m", "openai/one-1b"])
+        .exits(0);
+    sends("/accuracy high", "/accuracy none has one model answer");
+    person.gently(&["specialist", "retire", "one"]).exits(0);
+    // One that comes of the level says so, and what is typed next is joined to nothing.
+    sends(QUESTION, "no specialist is on record");
+    sends("/accuracy fast", "no specialist is on record");
+    let asked = server.requests().into_iter();
+    assert_eq!(asked.filter(|one| !one.body.is_empty()).count(), 0);
+    sends("/accuracy none", "one model answers from here on");
+    typist.types("\u{1b}[A\u{1b}[A\u{1b}[A");
+    typist.sees(&format!("> {QUESTION}"));
+    typist.types("\r");
+    typist.sees("Canberra.");
+    typist.types("/quit\r");
+    typist.ends().exits(0);
 }
 
 /// A chat asks a council from its beginning.

@@ -503,6 +503,71 @@ fn what_is_only_looked_through_changes_nothing_and_counts_the_same() {
 }
 
 #[test]
+fn without_an_import_the_lists_say_where_to_read_of_them() {
+    let person = somebody();
+    for (args, said) in [
+        (&["import", "list"][..], "nothing was imported yet: "),
+        (
+            &["conversation", "list", "--imported"],
+            "no conversation was imported: ",
+        ),
+    ] {
+        let none = person.gently(args).exits(0);
+        assert!(
+            none.err.starts_with(said) && none.err.contains("gently help import says"),
+            "{none:?}"
+        );
+    }
+}
+
+#[test]
+fn an_import_is_known_by_its_number_alone() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let shown = |id: &str| person.gently(&["import", "show", id]).exits(0).out;
+    assert_eq!(shown("1"), shown("import-1"));
+    let unknown = |id: &str| person.gently(&["import", "show", id]).exits(2).err;
+    assert_eq!(unknown("7"), unknown("import-7").replace("import-7", "7"));
+    let planned = |id: &str| {
+        let ran = person.gently(&["import", "erase", id, "--dry-run", "--json"]);
+        ran.exits(0).json()
+    };
+    assert_eq!(planned("1"), planned("import-1"));
+    assert_eq!(
+        planned("1")["artifacts"],
+        json!(["imported:000001", "imported:000002", "import:000001"])
+    );
+}
+
+/// Who names an import means what came with it.
+#[test]
+fn the_record_of_an_import_is_not_erased_beside_its_conversations() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    for args in [
+        &["erase", "import-1", "--yes"][..],
+        &["erase", "import:000001", "--dry-run"],
+    ] {
+        let ran = person.gently(args).exits(2);
+        assert!(
+            ran.err.contains("import-1 is the record of an import")
+                && ran.err.contains("gently import erase import-1"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM artifact WHERE kind = 'tombstone'"
+        ),
+        0
+    );
+    person.gently(&["import", "erase", "1", "--yes"]).exits(0);
+    // Nothing of it is here any more: it is as with everything that is erased already.
+    person.gently(&["erase", "import-1", "--dry-run"]).exits(0);
+}
+
+#[test]
 fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
     let person = somebody();
     import(&person, &two(), &[], 0);

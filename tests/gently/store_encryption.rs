@@ -70,3 +70,24 @@ fn nothing_can_be_encrypted_and_that_is_said_with_the_way_to_a_build_that_can() 
         "{wrong:?}"
     );
 }
+
+#[test]
+fn a_new_key_is_for_the_place_that_is_read_first() {
+    let mut person = Person::new();
+    let new = ["store", "encrypt", "--new-key"];
+    for (variable, value, place) in [
+        ("GENTLY_STORE_KEY", "", "where [store] key_cmd finds it"),
+        (
+            "GENTLY_STORE_KEY_CMD",
+            "cat key",
+            "where $GENTLY_STORE_KEY_CMD finds it",
+        ),
+        ("GENTLY_STORE_KEY", "00", "into $GENTLY_STORE_KEY"),
+    ] {
+        person.set(variable, value);
+        let made = person.gently(&new).exits(0);
+        let said = made.err.replace("\n  ", " ");
+        assert!(said.contains(&format!("put it {place}")), "{made:?}");
+        assert_eq!(made.out.trim_end().len(), 64, "{made:?}");
+    }
+}

@@ -361,6 +361,7 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
     // A thread may be called as a fact is.
     let named = record_name(id).filter(|_| find::thread(store, id).is_err());
     if let Some(named) = named.or_else(|| id.contains(':').then(|| id.to_owned())) {
+        refuse_import_alone(store, &named)?;
         let erasure = match store.imported(&named)? {
             Some(_) => imported(store, std::iter::once(named.as_str()))?,
             None => artifact(named),
@@ -377,6 +378,20 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
             _ => Err(not_erased(store, id, other)),
         },
     }
+}
+
+/// The record of an import goes by itself only once no conversation of it is here: who names it means those,
+/// too.
+fn refuse_import_alone(store: &ReadStore, id: &str) -> Result<(), OpenHomeError> {
+    let is_import = id.split(':').next() == Some(IMPORT);
+    if !is_import || store.imported_with(id)?.is_empty() {
+        return Ok(());
+    }
+    let name = short_name(id);
+    Err(OpenHomeError::Refused(format!(
+        "{name} is {}, and its conversations are still here: gently import erase {name} erases them",
+        IdKind::Import.called()
+    )))
 }
 
 /// Imported conversations, each with what it took the place of, which says nearly the same. The older ones

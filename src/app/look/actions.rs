@@ -6,7 +6,7 @@ use crate::ask::withheld::Withheld;
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::ledger::exchange::ArtifactDoc;
-use crate::record::ledger::short_name::record_name;
+use crate::record::ledger::short_name::record_name_of;
 use crate::record::log::entry::Line;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::ACTION;
@@ -76,8 +76,7 @@ pub fn list(home: &Home) -> Result<Vec<ActionDetails>, OpenHomeError> {
 
 /// One intent; what it quotes of a withheld answer is given to whoever asks for that by name.
 pub fn show(home: &Home, id: &str, withheld: bool) -> Result<ActionDetails, OpenHomeError> {
-    let named = record_name(id).or_else(|| record_name(&format!("action-{id}")));
-    let named = named.unwrap_or_else(|| id.to_owned());
+    let named = record_name_of(ACTION, id).unwrap_or_else(|| id.to_owned());
     let found = list(home)?.into_iter().find(|details| details.id == named);
     let mut details = found.ok_or_else(|| {
         let id = spelled_on_a_line(id);

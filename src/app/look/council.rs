@@ -18,7 +18,7 @@ use crate::record::ledger::council::{
     COUNCIL, CouncilAnswer, CouncilPlace, CouncilReview, CouncilSaying, council_of,
 };
 use crate::record::ledger::item::content;
-use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::short_name::{record_name, record_name_of, short_name};
 use crate::record::ledger::specialist::Specialists;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ArtifactFilter, ArtifactRow, ReadStore, StoreError};
@@ -130,7 +130,7 @@ pub fn one(home: &Home, typed: Option<&str>) -> Result<Option<RecordedCouncil>, 
             newest => newest,
         },
         Some(typed) => {
-            let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
+            let id = record_name_of(COUNCIL, typed).unwrap_or_else(|| typed.to_owned());
             let rows = store.artifacts(ArtifactFilter::Id(&id))?;
             rows.into_iter().find(|row| row.kind == COUNCIL)
         }

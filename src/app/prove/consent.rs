@@ -8,7 +8,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::consent::{
     CONSENT, CONSENT_WITHDRAWN, Consent, ConsentScope, ConsentState, Consents, PURPOSE_MOST,
 };
-use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::short_name::{record_name_of, short_name};
 use crate::record::time::Seconds;
 use crate::record::trace::level::TraceLevel;
 use crate::record::unseen::{is_plain_name, spelled_on_a_line};
@@ -179,8 +179,7 @@ pub async fn give(
 
 /// The id on record that a person typed: `consent-1`, or 1.
 fn consent_id(typed: &str) -> String {
-    let named = record_name(typed).or_else(|| record_name(&format!("{CONSENT}-{typed}")));
-    named.unwrap_or_else(|| typed.to_owned())
+    record_name_of(CONSENT, typed).unwrap_or_else(|| typed.to_owned())
 }
 
 /// Takes a consent back: nothing more is handed on under it. What was, can't be called back.

@@ -97,7 +97,10 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     {
         say_key_place(from);
     }
-    say("nothing is written here before you say what was published after this backup; one of:");
+    say(
+        "all that was recorded up to then is here; nothing new is recorded until you say what was published after \
+         this backup, with one of:",
+    );
     say("  git clone --mirror URL LEDGER && gently audit adopt --from LEDGER");
     say("  gently audit adopt --nothing-newer   nothing was published since");
     FINE

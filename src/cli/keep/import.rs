@@ -477,9 +477,10 @@ fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
     };
     let text = || {
         if all.is_empty() {
-            say(
-                "nothing was imported yet: gently import brings conversations of other programs along",
-            );
+            say(&format!(
+                "nothing was imported yet: {} help import says what can be",
+                program()
+            ));
         }
         all.iter().map(summary_line).collect()
     };

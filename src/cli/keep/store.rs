@@ -9,10 +9,12 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::home::store_key::{command_place, key_variable};
 use crate::app::keep::store_encryption::{
     KeyPlace, StoreConversion, StoreStatus, UnfinishedCopy, decrypt, encrypt, new_key,
 };
 use crate::home::Home;
+use crate::keys::STORE_KEY_ENV;
 use crate::os::shell_word;
 use crate::store::{DatabaseForm, unfinished_file};
 use crate::view::keep::store::{NewStoreKeyView, StoreConversionView, StoreStatusView};
@@ -105,10 +107,17 @@ fn rest_words(rest: &UnfinishedCopy) -> String {
 
 fn print_key(json: bool) -> Result<u8, OpenHomeError> {
     let key = new_key()?;
-    say(
-        "a new key, shown this once and kept nowhere: put it where [store] key_cmd finds it, then give the command \
-         gently store encrypt",
-    );
+    // The variable is read first.
+    let place = match key_variable() {
+        Some(_) => format!(
+            "into ${STORE_KEY_ENV}, which is set and read before any command (what is encrypted under the key that \
+             stands there now needs that one)"
+        ),
+        None => format!("where {} finds it", command_place()),
+    };
+    say(&format!(
+        "a new key, shown this once and kept nowhere: put it {place}, then give the command gently store encrypt"
+    ));
     let view = || NewStoreKeyView {
         key: key.text().to_string(),
     };

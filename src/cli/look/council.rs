@@ -14,7 +14,7 @@ use crate::view::look::council::CouncilView;
 
 use super::{LISTED, say_older, zone_line};
 use crate::cli::screen::side_by_side::side_by_side;
-use crate::cli::screen::{beginning, columns, quiet, row};
+use crate::cli::screen::{beginning, columns, quiet, row_or_below};
 use crate::cli::{NEGATIVE, present, present_report, program, refusal, say};
 
 /// Subcommands of `gently council`.
@@ -68,7 +68,9 @@ fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
             say(NONE);
             return String::new();
         }
-        let lines = councils.iter().map(|one| row(&line(one), &asked(one)));
+        let lines = councils
+            .iter()
+            .map(|one| row_or_below(&line(one), &asked(one)));
         format!("{}{}", zone_line(), lines.collect::<String>())
     };
     let views = || councils.iter().map(CouncilView::of).collect::<Vec<_>>();
@@ -88,20 +90,20 @@ fn asked(council: &RecordedCouncil) -> String {
 /// What is said of a question that is erased.
 const GONE: &str = "the question is not here any more";
 
-/// `council-1  2026-11-26 21:00  accuracy high  lawyer of 3  2 of 2 agree (High)`
+/// `council-1  2026-11-26 21:00  lawyer of 3  2 of 2 agree (High)  accuracy high`
 fn line(council: &RecordedCouncil) -> String {
     let time = council.recorded_at.as_deref().unwrap_or_default();
     let time = time.get(..16).unwrap_or(time).replace('T', " ");
     let of = council.members.len();
     let won = council.winner().map_or_else(String::new, |winner| {
-        format!("{} of {of}  {}", quiet(&winner.name), votes(winner))
+        format!("{} of {of}  {}  ", quiet(&winner.name), votes(winner))
     });
     // Those that somebody names without a level are on record so, too.
     let how = match council.accuracy == AccuracyLevel::Maximum.name() {
         true => "each reviews the others".to_owned(),
         false => format!("accuracy {}", quiet(&council.accuracy)),
     };
-    format!("{}  {time}  {how}  {won}", short_name(&council.id))
+    format!("{}  {time}  {won}{how}", short_name(&council.id))
 }
 
 /// `2 of 3 agree (Medium)`

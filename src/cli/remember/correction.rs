@@ -281,7 +281,8 @@ fn imported(made: &CorrectionImport, json: bool) -> u8 {
         say(&format!("line {line} is no correction: {}", quiet(reason)));
     }
     if let more @ 1.. = made.refused.len().saturating_sub(REFUSED_SAID) {
-        say(&format!("and {more} lines more; --json names them all"));
+        let lines = counted(more, "line");
+        say(&format!("and {lines} more; --json names them all"));
     }
     if made.removed > 0 {
         say(&format!(
@@ -291,8 +292,8 @@ fn imported(made: &CorrectionImport, json: bool) -> u8 {
     }
     let text = || {
         format!(
-            "{} lines: {} proposed, {} on record already, {} refused\n",
-            made.read,
+            "{}: {} proposed, {} on record already, {} refused\n",
+            counted(made.read, "line"),
             made.recorded.len(),
             made.unchanged,
             made.refused.len()

@@ -365,29 +365,45 @@ const BELOW: &str = "    ";
 
 /// A row of a list: its columns, and of the text behind them as much as the terminal has room for.
 pub fn row(head: &str, text: &str) -> String {
-    row_in(columns(&io::stdout()), head, text)
+    row_in(columns(&io::stdout()), head, text, LEAST)
 }
 
-/// The same in so many columns. Where next to nothing of the text has room behind its columns, it has a
-/// line for itself.
-fn row_in(columns: Option<usize>, head: &str, text: &str) -> String {
+/// A row whose text people go by: where it has not room behind its columns, it has a line for itself.
+pub fn row_or_below(head: &str, text: &str) -> String {
+    row_in(columns(&io::stdout()), head, text, usize::MAX)
+}
+
+/// A row in so many columns. Where less than `least` of a text has room behind columns that are in one line,
+/// and next to nothing of it behind others, it has a line for itself.
+fn row_in(columns: Option<usize>, head: &str, text: &str, least: usize) -> String {
     let Some(columns) = columns else {
         return format!("{}\n", format!("{head}  {text}").trim_end());
     };
-    let head = &*match display_width(head) > columns {
-        true => Cow::Owned(broken_between_columns(head, columns)),
-        false => Cow::Borrowed(head),
+    let (head, least) = match display_width(head) > columns {
+        true => (Cow::Owned(broken_between_columns(head, columns)), LEAST),
+        false => (Cow::Borrowed(head), least),
     };
     let last = head.lines().last().unwrap_or_default();
     let room = columns.saturating_sub(display_width(last) + 3);
-    let row = match room < LEAST && display_width(text) > room {
+    let row = match room < least && display_width(text) > room {
         true => {
             let room = columns.saturating_sub(BELOW.len() + 1).max(LEAST);
-            format!("{}\n{BELOW}{}", head.trim_end(), beginning(text, room))
+            format!("{}\n{BELOW}{}", head.trim_end(), fitting(text, room))
         }
-        false => format!("{head}  {}", beginning(text, room)),
+        false => format!("{head}  {}", fitting(text, room)),
     };
     format!("{}\n", row.trim_end())
+}
+
+/// The beginning of a text, as much of it as has room: some characters take two columns.
+fn fitting(text: &str, room: usize) -> String {
+    let (mut width, mut buffer) = (0, [0; 4]);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let fits = line.chars().take_while(|c| {
+        width += display_width(c.encode_utf8(&mut buffer));
+        width <= room
+    });
+    beginning(&line, fits.count())
 }
 
 /// The columns of a row that is too long, in several lines: no column is broken.
@@ -452,13 +468,23 @@ mod tests {
         let head = "3d5bc2f9  2026-11-24 02:15    1 asked";
         let title = "What did we say of the garden in May?";
         let below = format!("{head}\n    What did we say of the garden in Ma…\n");
-        assert_eq!(row_in(Some(40), head, title), below);
-        assert_eq!(row_in(Some(40), head, ""), format!("{head}\n"));
+        assert_eq!(row_in(Some(40), head, title, LEAST), below);
+        assert_eq!(row_in(Some(40), head, "", LEAST), format!("{head}\n"));
         let beside = format!("{head}  What did we say of t…\n");
-        assert_eq!(row_in(Some(60), head, title), beside);
+        assert_eq!(row_in(Some(60), head, title, LEAST), beside);
+        // Where people go by it, it is whole, or has a line for itself.
+        let below = format!("{head}\n    {title}\n");
+        assert_eq!(row_in(Some(60), head, title, usize::MAX), below);
+        let beside = format!("{head}  {title}\n");
+        assert_eq!(row_in(Some(90), head, title, usize::MAX), beside);
+        assert_eq!(row_in(None, head, title, usize::MAX), beside);
+        // Characters of two columns, too, are cut where the line ends.
+        let below = format!("{head}\n    日本の首都はどこですか。東京ですか、…\n");
+        let title = "日本の首都はどこですか。東京ですか、それとも京都ですか。";
+        assert_eq!(row_in(Some(42), head, title, LEAST), below);
         let head = "a69c2e13  open    2026-11-26 18:13  2 asked  m";
         assert_eq!(
-            row_in(Some(40), head, "What?"),
+            row_in(Some(40), head, "What?", LEAST),
             "a69c2e13  open  2026-11-26 18:13\n    2 asked  m  What?\n"
         );
         assert_eq!(minute("2026-11-24T02:15:59Z"), "2026-11-24 02:15");

@@ -92,6 +92,12 @@ pub fn record_name(typed: &str) -> Option<String> {
     Some(format!("{prefix}:{number:0width$}"))
 }
 
+/// The same where things of one kind are meant, whose number alone is enough: `fact-183`, or 183.
+pub fn record_name_of(word: &str, typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    record_name(typed).or_else(|| record_name(&format!("{word}-{typed}")))
+}
+
 /// A number from 1; one of more than seven digits is the beginning of an id.
 fn number(digits: &str) -> Option<u64> {
     let is_number = digits.len() < DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
@@ -166,6 +172,22 @@ mod tests {
             "ledger:000183:1",
         ] {
             assert_eq!(record_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_of_the_kind_that_is_meant() {
+        for (typed, id) in [
+            ("3", Some("import:000003")),
+            (" 3 ", Some("import:000003")),
+            ("import-3", Some("import:000003")),
+            ("fact-3", Some("ledger:000003")),
+            ("0", None),
+            ("-3", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(record_name_of("import", typed).as_deref(), id, "{typed}");
         }
     }
 

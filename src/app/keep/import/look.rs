@@ -7,7 +7,7 @@ use crate::app::look::imported::{ListedImport, listed};
 use crate::home::Home;
 use crate::record::ledger::imported::{IMPORT, ImportedConversation, ImportedState};
 use crate::record::ledger::item::content;
-use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::short_name::{record_name_of, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ArtifactFilter, ReadStore};
@@ -90,7 +90,7 @@ pub fn shown(
     home: &Home,
     typed: &str,
 ) -> Result<(ImportSummary, Vec<ListedImport>), OpenHomeError> {
-    let id = record_name(typed).unwrap_or_else(|| typed.trim().to_owned());
+    let id = record_name_of(IMPORT, typed).unwrap_or_else(|| typed.trim().to_owned());
     let found = all(home)?.into_iter().find(|one| one.id == id);
     let found = found.ok_or_else(|| {
         if id.starts_with("imported:") {

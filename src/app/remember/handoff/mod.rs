@@ -25,8 +25,8 @@ use crate::app::remember::project;
 use crate::ask::stored_text::StoredTexts;
 use crate::ask::withheld::Withheld;
 use crate::home::Home;
-use crate::record::ledger::handoff::{Handoff, handoff_of};
-use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::handoff::{HANDOFF, Handoff, handoff_of};
+use crate::record::ledger::short_name::{record_name_of, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{ReadStore, StoreError};
@@ -211,7 +211,7 @@ pub fn one(home: &Home, typed: Option<&str>) -> Result<ShownHandoff, OpenHomeErr
     let found = match typed {
         None => store.handoffs(None)?.into_iter().next(),
         Some(typed) => {
-            let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
+            let id = record_name_of(HANDOFF, typed).unwrap_or_else(|| typed.to_owned());
             store.handoff(&id)?
         }
     };

@@ -12,7 +12,7 @@ use crate::ask::stored_text::{StoredTexts, changed_words};
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::ledger::short_name::{record_name_of, short_name};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, SessionRow};
 
@@ -72,8 +72,7 @@ fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeErr
 
 /// The id on record that a person typed: `fact-183`, or 183 where a fact is meant.
 fn item_id(kind: ItemKind, typed: &str) -> String {
-    let named = record_name(typed).or_else(|| record_name(&format!("{}-{typed}", kind.name())));
-    named.unwrap_or_else(|| typed.to_owned())
+    record_name_of(kind.name(), typed).unwrap_or_else(|| typed.to_owned())
 }
 
 /// Those that somebody wants ratified, each once, in the order in which they were named.

@@ -210,6 +210,17 @@ pub fn of_council(
     Ok(members)
 }
 
+/// All that could be chosen where nobody is named.
+fn choosable(all: &Specialists) -> impl Iterator<Item = &Specialist> {
+    let named = |one: &&Specialist| !one.is_retired && one.name.is_some();
+    all.specialists.values().filter(named)
+}
+
+/// Whether there is somebody to choose.
+pub fn is_anybody(store: &ReadStore) -> Result<bool, OpenHomeError> {
+    Ok(choosable(&on_record(store)?).next().is_some())
+}
+
 /// That there is nobody to choose.
 pub fn nobody() -> OpenHomeError {
     OpenHomeError::Refused(
@@ -230,12 +241,7 @@ pub fn ranked(
             .iter()
             .map(|typed| find(&all, typed).map_err(OpenHomeError::Refused))
             .collect::<Result<_, _>>()?,
-        None => all
-            .specialists
-            .values()
-            .filter(|one| !one.is_retired && one.name.is_some())
-            .cloned()
-            .collect(),
+        None => choosable(&all).cloned().collect(),
     };
     let shares = shares_of(store, &all, (question, domain))?;
     let bidders = asked.iter().map(|one| -> Result<Bidder, StoreError> {

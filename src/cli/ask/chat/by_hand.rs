@@ -11,7 +11,7 @@ use super::commands::{AfterCommand, perform, say_place};
 use super::completion::ChatWords;
 use super::lines::{LineEvent, LineInput};
 use super::shell_line::{self, ShellLineEnd};
-use super::talk::Chat;
+use super::talk::{Chat, ChatTurn};
 use super::typed::ChatLine;
 
 /// Talks until somebody ends it.
@@ -191,10 +191,13 @@ enum NextStep {
     End(u8),
 }
 
+/// How a question that is kept is asked where it does not stand in the line.
+const BY_AN_EMPTY_LINE: &str = "an empty line asks it again";
+
 async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
     let again = match lines.shows_kept() {
         true => "your question stands in the line: Enter asks it, Ctrl-C clears it",
-        false => "an empty line asks it again",
+        false => BY_AN_EMPTY_LINE,
     };
     match chat.renew_where_changed() {
         Ok(None) => {}
@@ -224,16 +227,31 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
     }
     match turn.signalled {
         Some(code) if code != INTERRUPTED => NextStep::End(code),
+        _ if turn.is_refused => refused(&turn, text, lines),
         _ if turn.is_kept => {
-            match (turn.is_refused, lines.shows_kept()) {
-                // Whoever asks it again gets the same again.
-                (true, true) => say("your question stands in the line; Ctrl-C clears it"),
-                _ => say(again),
-            }
+            say(again);
             NextStep::Again
         }
         _ => NextStep::Line,
     }
+}
+
+/// What comes after a question that was refused as it is: whoever asks it again gets the same again, so that a
+/// command is typed next. It stands in the line only where Up would not bring it.
+fn refused(turn: &ChatTurn, text: &str, lines: &mut LineInput) -> NextStep {
+    if let Some(way) = turn.way_out {
+        say(way);
+    }
+    let is_brought = offer_typed(&typed_again(text), lines);
+    match (lines.shows_kept(), is_brought) {
+        (true, true) => {
+            say("Up brings your question again");
+            return NextStep::Line;
+        }
+        (true, false) => say("your question stands in the line; Ctrl-C clears it"),
+        (false, _) => say(BY_AN_EMPTY_LINE),
+    }
+    NextStep::Again
 }
 
 /// A question as it is typed: one that begins with a slash has two.
@@ -265,12 +283,15 @@ fn offer_no_erased(chat: &Chat, lines: &mut LineInput, erased: &mut Option<Strin
     }
 }
 
-/// Offers a line again as it was typed, whatever became of it, without the secrets in it.
-fn offer_typed(line: &str, lines: &mut LineInput) {
+/// Offers a line again as it was typed, whatever became of it, without the secrets in it; gives whether it is
+/// one that can be.
+fn offer_typed(line: &str, lines: &mut LineInput) -> bool {
     let line = clean(line.trim_end());
-    if is_offered(&line) {
+    let is_offered = is_offered(&line);
+    if is_offered {
         lines.offer(&line);
     }
+    is_offered
 }
 
 /// Offers the questions on record again, and the words of this conversation.

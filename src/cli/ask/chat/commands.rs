@@ -370,11 +370,8 @@ fn say_levels(chat: &Chat) -> u8 {
 fn say_who(chat: &Chat) -> u8 {
     match chat.several() {
         Some(who) => {
-            let by_level = chat.settings.accuracy.is_some() && chat.settings.council.is_none();
-            let back = match by_level {
-                true => "; /accuracy none has one model answer again",
-                false => "",
-            };
+            let back = chat.way_to_one_model().map(|way| format!("; {way}"));
+            let back = back.unwrap_or_default();
             told(&format!("{} from here on{back}", quiet(&who)))
         }
         None => told("one model answers from here on"),

@@ -16,6 +16,7 @@ use crate::app::ask::{
     AnsweringModel, AskRequest, SpecialistWish, answering, beyond_without_a_home,
 };
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::set_up::specialist::choice::{is_anybody, nobody};
 use crate::app::set_up::specialist::{called, find as find_specialist, on_record};
 use crate::cli::ask::turn::{TurnReport, TurnScreen, settled};
 use crate::cli::flags::spelled;
@@ -88,6 +89,8 @@ pub struct ChatTurn {
     pub is_kept: bool,
     /// Whether it was refused as it is: the same again is refused again.
     pub is_refused: bool,
+    /// What has it answered otherwise, where the chat's settings may be why it was refused.
+    pub way_out: Option<&'static str>,
     /// The exit code of the signal that gave it up.
     pub signalled: Option<u8>,
     /// Its text as it is offered again.
@@ -100,6 +103,7 @@ impl ChatTurn {
             code,
             is_kept: true,
             is_refused: false,
+            way_out: None,
             signalled: None,
             offered: None,
         }
@@ -158,7 +162,9 @@ impl Chat {
         if let Some(names) = &args.council {
             chat.choose_council(names)?;
         }
-        chat.settings.accuracy = args.accuracy.map(AccuracyLevel::from);
+        if let Some(level) = args.accuracy {
+            chat.ask_by_level(level.into())?;
+        }
         if let Some(project) = &args.project {
             chat.join(project)?;
         }
@@ -268,9 +274,29 @@ impl Chat {
                 spelled_on_a_line(level)
             ))
         })?;
+        self.ask_by_level(level)
+    }
+
+    /// The same for one of the levels, unless it would have every question refused: somebody has to be there
+    /// who can be chosen.
+    fn ask_by_level(&mut self, level: AccuracyLevel) -> Result<(), OpenHomeError> {
+        let is_anybody = match &self.home {
+            Some(home) => is_anybody(&home.opened.store)?,
+            // Of a home that can't be opened now, the question says what is wrong.
+            None => self.path.exists(),
+        };
+        if self.settings.council.is_none() && !is_anybody {
+            return Err(nobody());
+        }
         self.settings.specialist = None;
         self.settings.accuracy = Some(level);
         Ok(())
+    }
+
+    /// How one model answers again, where a level alone says who is asked.
+    pub fn way_to_one_model(&self) -> Option<&'static str> {
+        let by_level = self.settings.accuracy.is_some() && self.settings.council.is_none();
+        by_level.then_some("/accuracy none has one model answer again")
     }
 
     /// The council that is asked, if one is.
@@ -428,15 +454,22 @@ impl Chat {
                 let code = stopped(&error, self.json);
                 if is_of_the_home(&error) {
                     self.renew_and_say();
+                }
+                if !is_of_the_question(&error) {
                     return ChatTurn::kept(code);
                 }
-                return ChatTurn::refused(code);
+                let is_of_whom = matches!(error, OpenHomeError::Refused(_));
+                return ChatTurn {
+                    way_out: self.way_to_one_model().filter(|_| is_of_whom),
+                    ..ChatTurn::refused(code)
+                };
             }
         };
         let mut turn = ChatTurn {
             code: report.code,
             is_kept: report.asked.is_none(),
             is_refused: false,
+            way_out: None,
             signalled: report.signalled,
             offered: None,
         };
@@ -522,5 +555,19 @@ fn is_of_the_home(error: &OpenHomeError) -> bool {
             | OpenHomeError::ReadOnly { .. }
             | OpenHomeError::Recorder(_)
             | OpenHomeError::Store(_)
+    )
+}
+
+/// Whether an error before a question was on record is of what was asked and of whom, so that the same again is
+/// refused again.
+fn is_of_the_question(error: &OpenHomeError) -> bool {
+    matches!(
+        error,
+        OpenHomeError::Refused(_)
+            | OpenHomeError::Wanting(_)
+            | OpenHomeError::Setting { .. }
+            | OpenHomeError::UnknownModel { .. }
+            | OpenHomeError::Model(_)
+            | OpenHomeError::Find(_)
     )
 }

@@ -27,7 +27,10 @@ pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, O
         let lines: String = found.conversations.iter().map(listed_lines).collect();
         match lines.is_empty() {
             true => {
-                say("no conversation was imported: gently import brings those of other programs");
+                say(&format!(
+                    "no conversation was imported: {} help import says which can be",
+                    program()
+                ));
                 lines
             }
             false => format!("{}{lines}", zone_line()),
