@@ -152,10 +152,7 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
     let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
     let file = private_file(&partial.0)?;
     let moment = BackupState::take(home, terms.now)?;
-    let copy = Scratch(
-        home.root()
-            .join(format!("backup-{}.db", std::process::id())),
-    );
+    let copy = Scratch(home.root().join(copy_name(std::process::id())));
     let _ = fs::remove_file(&copy.0);
     moment.store.copy_to(&copy.0)?;
     moment.store.end_read()?;
@@ -171,6 +168,35 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
     file.sync_all().map_err(&failed)?;
     place(&partial.0, to, terms.force)?;
     Ok(moment.manifest)
+}
+
+/// How the copy of a database begins that a process makes for its backup.
+const COPY: &str = "backup-";
+
+fn copy_name(process: u32) -> String {
+    format!("{COPY}{process}.db")
+}
+
+/// The process that makes, or made, a backup of which a file of a home is the copied database.
+fn maker_of(name: &str) -> Option<u32> {
+    let (process, rest) = name.strip_prefix(COPY)?.split_once(".db")?;
+    let is_ours = matches!(rest, "" | "-journal" | "-wal" | "-shm");
+    process.parse().ok().filter(|_| is_ours)
+}
+
+/// Removes the copies of a database that backups left which were killed: all texts are in one.
+///
+/// What can't be removed now is tried again by whoever writes to the home next.
+pub fn remove_killed_copies(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let maker = entry.file_name().to_str().and_then(maker_of);
+        if maker.is_some_and(|maker| !crate::os::is_running(maker)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Gives a finished file its name; without force never over another one.

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::auth::{Gently, Ran};
 use super::model_server::{Behaviour, ModelServer};
+use super::person::Person;
 use super::unguarded::unguarded;
 
 const PASSPHRASE: (&str, &str) = ("GENTLY_PASSPHRASE", "correct horse");
@@ -760,4 +761,26 @@ fn traces_from_before_the_loss_are_on_record_afterwards() {
         assert_eq!(answers["same"]["answer"], same, "{told:?}");
         assert_eq!(told.code, 0, "{told:?}");
     }
+}
+
+#[test]
+fn what_a_killed_backup_copied_is_taken_away_and_that_of_a_running_one_stays() {
+    let person = Person::new();
+    person.ask("hello");
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    let number = ended.id();
+    ended.wait().unwrap();
+    let [dead, log, alive, other] = [
+        format!("backup-{number}.db"),
+        format!("backup-{number}.db-journal"),
+        format!("backup-{}.db", std::process::id()),
+        "backup-mine.db".to_owned(),
+    ]
+    .map(|name| person.at(&name));
+    for file in [&dead, &log, &alive, &other] {
+        std::fs::write(file, "texts").unwrap();
+    }
+    person.ask("hello again");
+    let there = [dead, log, alive, other].map(|file| file.exists());
+    assert_eq!(there, [false, false, true, true]);
 }

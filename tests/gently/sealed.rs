@@ -1270,3 +1270,35 @@ fn a_command_that_takes_long_is_said_to_be_waited_for_once() {
     let fast = person.gently(&["search", WORD]).exits(0);
     assert!(!fast.err.contains(words), "{fast:?}");
 }
+
+#[test]
+fn who_waits_for_a_conversion_that_is_killed_behind_its_rename_writes_to_the_new_file() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    for to in [None, Some(own_key())] {
+        remember_key(&path, to.is_none().then(own_key));
+        let waiting = std::cell::RefCell::new(None);
+        let killed = convert(&path, to.as_ref(), &|step| {
+            if step == ConvertStep::Synced {
+                // It opens the old file, and waits for its lock.
+                let mut note = person.command(&["note", "add", "behind the rename"]);
+                let note = note.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+                *waiting.borrow_mut() = Some(note.unwrap());
+                std::thread::sleep(std::time::Duration::from_millis(1500));
+                let file = person.at("gently.toml");
+                let text = fs::read_to_string(&file).unwrap();
+                let (from, into) = (to.is_none(), to.is_some());
+                let said = |it: bool| format!("encrypted = {it}");
+                fs::write(&file, text.replace(&said(from), &said(into))).unwrap();
+            }
+            step != ConvertStep::Renamed
+        });
+        assert!(matches!(killed, Err(StoreError::Stopped)), "{killed:?}");
+        forget_key(&path);
+        let ended = waiting.take().unwrap().wait().unwrap();
+        assert!(ended.success(), "{ended}");
+        let notes = person.gently(&["note", "list"]).exits(0);
+        assert!(notes.out.contains("behind the rename"), "{notes:?}");
+        person.gently(&["audit", "verify"]).exits(0);
+    }
+}

@@ -16,6 +16,7 @@ use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::ask::Observations;
+use crate::backup::remove_killed_copies;
 use crate::config::{AnchorMode, Config, ConfigError, Content, Settings};
 use crate::continuity::compile::note_last_looks;
 use crate::govern::actions::actuation::MAX_ACTS;
@@ -218,6 +219,7 @@ impl OpenHome {
         OpenHomeError: From<E>,
     {
         remove_leftovers(home.root());
+        remove_killed_copies(home.root());
         let settings = Settings::load(home.root(), &env)?;
         let config = Config::from_settings(&settings, home.root());
         put_in_force(&config)?;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::backup::remove_killed_copies;
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::{KeyError, StoreKey, os_random};
@@ -347,6 +348,7 @@ fn can_encrypt() -> Result<(), OpenHomeError> {
 fn replace(home: &Home, to: Option<&FoundKey>) -> Result<Option<StoreConversion>, OpenHomeError> {
     let (paths, is_encrypted) = (home.paths(), to.is_some());
     let database = paths.database();
+    remove_killed_copies(home.root());
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let form = match is_encrypted {
         true => DatabaseForm::Encrypted,

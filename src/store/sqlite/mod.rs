@@ -279,23 +279,31 @@ impl Sqlite {
         .at(path))
     }
 
-    /// Opens what a conversion may be putting another file in the place of: once more where it did.
+    /// Opens what a conversion may be putting another file in the place of: anew where it did.
+    ///
+    /// Also where it opened: whoever has waited for a conversion that was killed behind its rename has
+    /// the file of before, which nobody finds any more. From its first reading on it holds a lock, so that
+    /// none begins while it is looked.
     fn opened_as_it_is<T>(
         path: &Path,
         open: impl Fn() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let before = cipher::place_of(path);
-        match open() {
-            Err(StoreError::Damaged { .. } | StoreError::Sealed { .. })
-                if cipher::place_of(path) != before =>
-            {
-                open()
+        /// More conversions than anybody makes while one waits.
+        const MOST: usize = 8;
+        for _ in 0..MOST {
+            let before = cipher::place_of(path);
+            let done = open();
+            let is_replaced = cipher::place_of(path) != before;
+            match done {
+                Ok(_) | Err(StoreError::Damaged { .. } | StoreError::Sealed { .. })
+                    if is_replaced => {}
+                Err(StoreError::Busy { waited_s }) if unfinished_file(path).exists() => {
+                    return Err(StoreError::Converting { waited_s });
+                }
+                done => return done,
             }
-            Err(StoreError::Busy { waited_s }) if unfinished_file(path).exists() => {
-                Err(StoreError::Converting { waited_s })
-            }
-            done => done,
         }
+        Err(StoreError::Converting { waited_s: 0 })
     }
 
     /// Opens the database of a home for writing, applying migrations that are new to it.
