@@ -99,7 +99,7 @@ impl DatabaseForm {
     fn read(path: &Path) -> DatabaseForm {
         let mut start = Vec::with_capacity(SMALLEST);
         let most = u64::try_from(SMALLEST).unwrap_or(u64::MAX);
-        let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut start));
+        let read = open_file(path).and_then(|file| file.take(most).read_to_end(&mut start));
         let is_plain = read.is_err()
             || start.len() < SMALLEST
             || start.starts_with(MAGIC)
@@ -290,6 +290,14 @@ impl KnownDatabase {
     }
 }
 
+/// Opens a file, through a link, too; a pipe, which would be waited for, is none.
+fn open_file(path: &Path) -> std::io::Result<File> {
+    match path.metadata()?.is_file() {
+        true => File::open(path),
+        false => Err(std::io::ErrorKind::InvalidInput.into()),
+    }
+}
+
 /// The log of writes beside a database.
 pub fn log_beside(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
@@ -302,7 +310,7 @@ pub fn log_beside(database: &Path) -> PathBuf {
 pub fn has_plain_log(database: &Path) -> bool {
     /// What stands before all frames, and before the page of each.
     const HEADS: (usize, usize) = (32, 24);
-    let Ok(mut file) = File::open(log_beside(database)) else {
+    let Ok(mut file) = open_file(&log_beside(database)) else {
         return false;
     };
     let mut head = [0; HEADS.0];

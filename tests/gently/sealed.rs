@@ -1302,3 +1302,19 @@ fn who_waits_for_a_conversion_that_is_killed_behind_its_rename_writes_to_the_new
         person.gently(&["audit", "verify"]).exits(0);
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
+    let (person, _server) = sealed();
+    for name in ["gently.db", "gently.db-wal"] {
+        let file = person.at(name);
+        let _ = fs::remove_file(&file);
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        for words in [&["store", "status"][..], &["store", "encrypt"], &["doctor"]] {
+            assert_ne!(person.gently(words).code, 0, "{name} {words:?}");
+        }
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, [7; 8192]).unwrap();
+    }
+}
