@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 use std::io::Read as _;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::limits::Limit;
@@ -20,6 +22,9 @@ use super::json::MAX_PIECE;
 
 /// How every SQLite database begins.
 const HEADER: &[u8] = b"SQLite format 3\0";
+/// Where it says how it is written and read, and how that is said of one with a log of writes.
+const VERSIONS: Range<usize> = 18..20;
+const WITH_LOG: u8 = 2;
 /// Most rows of one table: which belong together is in memory.
 const MAX_ROWS: usize = 4_000_000;
 
@@ -165,9 +170,9 @@ impl ForeignDatabase {
     pub(super) fn open(file: &ForeignFile) -> Result<ForeignDatabase, SourceError> {
         let mut head = Vec::new();
         let reader = file.reader()?;
-        let read = reader.take(HEADER.len() as u64).read_to_end(&mut head);
+        let read = reader.take(VERSIONS.end as u64).read_to_end(&mut head);
         read.map_err(|error| file.unread(&error))?;
-        if head != HEADER {
+        if !head.starts_with(HEADER) {
             return Err(file.error(
                 "it is no SQLite database, or an encrypted one",
                 "Name the file that the other program keeps its records in",
@@ -187,6 +192,24 @@ impl ForeignDatabase {
                     ),
                 ));
             }
+        }
+        let names = file.path().metadata().map_or(1, |found| found.nlink());
+        if names > 1
+            && head
+                .get(VERSIONS)
+                .is_some_and(|found| found.contains(&WITH_LOG))
+        {
+            return Err(file.error(
+                format!(
+                    "the file has {names} names (hard links) and keeps a log of writes, which lies beside the one that its \
+                     program knows it by; what stands in that alone would not be read"
+                ),
+                format!(
+                    "Make a whole copy of it under that name (sqlite3 NAME 'VACUUM INTO \"copy.db\"') and import that; all \
+                     names are shown by: find / -xdev -samefile {}",
+                    file.word()
+                ),
+            ));
         }
         Self::connect(file.path()).map_err(|fault| fault.of_file(file))
     }
@@ -411,7 +434,20 @@ pub(super) mod tests {
             );
             std::fs::remove_file(&log).unwrap();
         }
-        drop(folder);
+        // Under another name of the file no log would be seen.
+        let named = folder.path().join("named.db");
+        std::fs::hard_link(&path, &named).unwrap();
+        assert!(why(ImportFormat::Llm, &named).contains("neither the tables"));
+        let hand = Connection::open(&path).unwrap();
+        let mode = "PRAGMA journal_mode = WAL";
+        hand.query_row(mode, [], |row| row.get::<_, String>(0))
+            .unwrap();
+        hand.execute_batch("CREATE TABLE newest(a)").unwrap();
+        let why = why(ImportFormat::Llm, &named);
+        assert!(
+            why.contains("2 names") && why.contains("VACUUM INTO"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -91,8 +91,9 @@ impl ListEntry {
         let number = last
             .strip_prefix("conversations-")
             .and_then(|rest| rest.strip_suffix(".json"))
-            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|digits| digits.parse().ok());
+            .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+            // One that is too large to count is the last; it is read like all others.
+            .map(|digits| digits.parse().unwrap_or(u64::MAX));
         let order = match last {
             PROJECTS => (false, None),
             CONVERSATIONS => (true, None),
@@ -416,6 +417,7 @@ pub(super) mod tests {
     #[test]
     fn a_zip_is_read_by_last_names_in_the_order_of_numbers() {
         let zip = zipped(&[
+            ("conversations-99999999999999999999.json", &list(&["d"])),
             ("a/conversations-010.json", &list(&["c"])),
             ("../../conversations-002.json", &list(&["b"])),
             ("/etc/conversations.json", &list(&["a"])),
@@ -425,7 +427,7 @@ pub(super) mod tests {
             ("conversations.json/picture.png", b"no"),
         ]);
         let read = read_bytes(Claude, &zip);
-        assert_eq!(ids(&read), ["a", "b", "c"]);
+        assert_eq!(ids(&read), ["a", "b", "c", "d"]);
         let file = read.end.unwrap();
         assert_eq!(file.version, "conversations-NNN.json");
         assert_eq!(file.bytes, zip.len() as u64);
