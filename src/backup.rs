@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::config;
-use crate::home::{CONTEXT, Home, HomeError};
+use crate::home::{CONTEXT, Home, HomeError, ScratchUse, make_scratch, remove_leftovers};
 use crate::keys::{KeyError, STORE_KEY, WorkFactor, sealed};
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -152,14 +152,18 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
     let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
     let file = private_file(&partial.0)?;
     let moment = BackupState::take(home, terms.now)?;
-    let copy = Scratch(home.root().join(copy_name(std::process::id())));
-    let _ = fs::remove_file(&copy.0);
-    moment.store.copy_to(&copy.0)?;
+    // Where it was killed, its number may be ours.
+    remove_leftovers(home.root());
+    let (folder, _lock) = make_scratch(home.root(), ScratchUse::Backup)
+        .map_err(io_error("make a folder for the copy in", home.root()))?;
+    let folder = Scratch(folder);
+    let copy = folder.0.join("gently.db");
+    moment.store.copy_to(&copy)?;
     moment.store.end_read()?;
     let sealed = sealed::sealing(io::BufWriter::new(file), terms.passphrase, terms.work)?;
     let failed = io_error("write", &partial.0);
     let mut archive = tar::Builder::new(sealed);
-    moment.pack(&mut archive, home, &copy.0)?;
+    moment.pack(&mut archive, home, &copy)?;
     let file = archive
         .into_inner()
         .and_then(|sealed| sealed.finish())
@@ -168,35 +172,6 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
     file.sync_all().map_err(&failed)?;
     place(&partial.0, to, terms.force)?;
     Ok(moment.manifest)
-}
-
-/// How the copy of a database begins that a process makes for its backup.
-const COPY: &str = "backup-";
-
-fn copy_name(process: u32) -> String {
-    format!("{COPY}{process}.db")
-}
-
-/// The process that makes, or made, a backup of which a file of a home is the copied database.
-fn maker_of(name: &str) -> Option<u32> {
-    let (process, rest) = name.strip_prefix(COPY)?.split_once(".db")?;
-    let is_ours = matches!(rest, "" | "-journal" | "-wal" | "-shm");
-    process.parse().ok().filter(|_| is_ours)
-}
-
-/// Removes the copies of a database that backups left which were killed: all texts are in one.
-///
-/// What can't be removed now is tried again by whoever writes to the home next.
-pub fn remove_killed_copies(root: &Path) {
-    let Ok(entries) = fs::read_dir(root) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let maker = entry.file_name().to_str().and_then(maker_of);
-        if maker.is_some_and(|maker| !crate::os::is_running(maker)) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 /// Gives a finished file its name; without force never over another one.
@@ -427,11 +402,14 @@ fn mode(_: &fs::Metadata) -> u32 {
     0o600
 }
 
-/// A file that goes away again, whatever happens.
+/// A file or folder that goes away again, whatever happens.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = match self.0.is_dir() {
+            true => fs::remove_dir_all(&self.0),
+            false => fs::remove_file(&self.0),
+        };
     }
 }

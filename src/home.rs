@@ -14,7 +14,10 @@
 
 mod guard;
 mod index;
+mod scratch;
 mod touched;
+
+pub use scratch::{ScratchUse, make_scratch, remove_leftovers};
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -90,20 +90,6 @@ pub fn kind_of(kind: std::fs::FileType) -> &'static str {
     }
 }
 
-/// Whether a process of a number runs; another user's, too.
-#[cfg(unix)]
-pub fn is_running(process: u32) -> bool {
-    use rustix::process::{Pid, test_kill_process};
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
-}
-
-/// Whether a process of a number runs, which is taken to be so where nobody can ask.
-#[cfg(not(unix))]
-pub fn is_running(_process: u32) -> bool {
-    true
-}
-
 /// Opens a regular file for reading; anything else at that path is an error that says what it is,
 /// and nothing waits.
 #[cfg(unix)]

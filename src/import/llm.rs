@@ -200,7 +200,10 @@ impl LlmLog {
         if self.has_old {
             let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses NOT INDEXED";
             let once = match self.has_new {
-                true => " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL)",
+                // A turn that leads to no message says nothing of it.
+                true => {
+                    " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL AND tip_message_hash IS NOT NULL)"
+                }
                 false => "",
             };
             add(RESPONSES, &format!("{sql}{once}"))?;
@@ -846,6 +849,20 @@ mod tests {
         assert_eq!(c.messages[1].at, Some(1_704_164_645));
         assert_eq!(c.messages[1].model.as_deref(), Some("m"));
         assert_eq!(c.title.as_deref(), Some("New name"));
+    }
+
+    #[test]
+    fn an_answer_whose_turn_leads_to_no_message_is_taken_from_its_row() {
+        let read = read(
+            "INSERT INTO turns VALUES ('r', 'c', NULL, NULL, 'm', NULL, NULL);
+             INSERT INTO responses(id, model, prompt, response, conversation_id) VALUES ('r', 'm', 'two', 'zwei', 'c');",
+        );
+        read.end.unwrap();
+        let [c] = &conversations(&read.pieces)[..] else {
+            panic!("{:?}", read.pieces)
+        };
+        let texts: Vec<_> = c.messages.iter().map(|m| m.text.as_str()).collect();
+        assert_eq!(texts, ["two", "zwei"]);
     }
 
     #[test]

@@ -764,23 +764,21 @@ fn traces_from_before_the_loss_are_on_record_afterwards() {
 }
 
 #[test]
-fn what_a_killed_backup_copied_is_taken_away_and_that_of_a_running_one_stays() {
+fn what_a_killed_backup_copied_is_taken_away() {
     let person = Person::new();
     person.ask("hello");
-    let mut ended = std::process::Command::new("true").spawn().unwrap();
-    let number = ended.id();
-    ended.wait().unwrap();
-    let [dead, log, alive, other] = [
-        format!("backup-{number}.db"),
-        format!("backup-{number}.db-journal"),
-        format!("backup-{}.db", std::process::id()),
-        "backup-mine.db".to_owned(),
-    ]
-    .map(|name| person.at(&name));
-    for file in [&dead, &log, &alive, &other] {
-        std::fs::write(file, "texts").unwrap();
+    let copied = person.at("backup-copy-1");
+    for words in [&["ask", "hello again"][..], &["backup", "b.age"]] {
+        fs::create_dir(&copied).unwrap();
+        fs::write(copied.join("gently.db"), "texts").unwrap();
+        let mut command = person.command(words);
+        command
+            .env(PASSPHRASE.0, PASSPHRASE.1)
+            .env("GENTLY_TEST_WORK_FACTOR", "4");
+        assert!(command.output().unwrap().status.success(), "{words:?}");
+        assert!(!copied.exists(), "{words:?}");
     }
-    person.ask("hello again");
-    let there = [dead, log, alive, other].map(|file| file.exists());
-    assert_eq!(there, [false, false, true, true]);
+    let left = fs::read_dir(person.home()).unwrap();
+    let mut names = left.map(|entry| entry.unwrap().file_name());
+    assert!(names.all(|name| !name.to_string_lossy().starts_with("backup-")));
 }

@@ -2,7 +2,6 @@
 //! a conversation can be named.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
 
 use uuid::Uuid;
 
@@ -140,27 +139,4 @@ pub fn models_asked(store: &ReadStore) -> Result<Vec<String>, StoreError> {
         Ok(())
     })?;
     Ok(models.into_iter().collect())
-}
-
-/// How the folders of a home are called that questions are written in, before a number.
-pub const EDITED: &str = "chat-edit-";
-
-/// Removes what an editor left in a home whose chat was killed: a folder that nobody holds locked.
-///
-/// What can't be removed now is tried again by whoever writes to the home next.
-pub fn remove_leftovers(root: &Path) {
-    let Ok(entries) = std::fs::read_dir(root) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(EDITED);
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_ours || !is_folder {
-            continue;
-        }
-        let lock = std::fs::File::open(entry.path());
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
 }

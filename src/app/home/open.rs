@@ -16,13 +16,12 @@ use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::ask::Observations;
-use crate::backup::remove_killed_copies;
 use crate::config::{AnchorMode, Config, ConfigError, Content, Settings};
 use crate::continuity::compile::note_last_looks;
 use crate::govern::actions::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::govern::sight_rules::SightPlan;
-use crate::home::{Home, InitOptions, locate};
+use crate::home::{Home, InitOptions, locate, remove_leftovers};
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
 use crate::os::shell_word;
@@ -48,7 +47,6 @@ use crate::store::{AuthKeyRow, Store, StoreError};
 
 pub use super::open_error::OpenHomeError;
 use super::secrets::auth_key;
-use crate::app::ask::chat::remove_leftovers;
 use crate::app::redacted::no_secret;
 use crate::app::set_up::rules_in_force::put_in_force;
 
@@ -219,7 +217,6 @@ impl OpenHome {
         OpenHomeError: From<E>,
     {
         remove_leftovers(home.root());
-        remove_killed_copies(home.root());
         let settings = Settings::load(home.root(), &env)?;
         let config = Config::from_settings(&settings, home.root());
         put_in_force(&config)?;

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::backup::remove_killed_copies;
 use crate::config::Config;
-use crate::home::Home;
+use crate::home::{Home, remove_leftovers};
 use crate::keys::{KeyError, StoreKey, os_random};
 use crate::os::{kind_of, shell_word};
 use crate::recorder::{WAIT, WriterLock};
 use crate::store::{
     CAN_ENCRYPT, ConvertStep, DatabaseForm, FoundKey, NO_CIPHER, SealFault, StoreError, convert,
-    foreign_journal, forget_key, left_unfinished, remember_key, remove_unfinished,
+    foreign_journal, forget_key, has_plain_log, left_unfinished, log_beside, remember_key,
+    remove_unfinished,
 };
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -126,7 +126,12 @@ impl StoreStatus {
                 other => other.to_string(),
             }),
             false => foreign_journal(&database)
-                .map(|journal| SealFault::Journal(journal).words())
+                .map(SealFault::Journal)
+                .or_else(|| {
+                    let log = log_beside(&database);
+                    has_plain_log(&database).then_some(SealFault::PlainLog { log })
+                })
+                .map(|fault| fault.words())
                 .or_else(|| key_file_fault(&database)),
         };
         Ok(StoreStatus {
@@ -348,7 +353,7 @@ fn can_encrypt() -> Result<(), OpenHomeError> {
 fn replace(home: &Home, to: Option<&FoundKey>) -> Result<Option<StoreConversion>, OpenHomeError> {
     let (paths, is_encrypted) = (home.paths(), to.is_some());
     let database = paths.database();
-    remove_killed_copies(home.root());
+    remove_leftovers(home.root());
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let form = match is_encrypted {
         true => DatabaseForm::Encrypted,

@@ -254,6 +254,11 @@ impl Sqlite {
             told(&connection)?;
             return Ok((connection, None));
         };
+        // Before SQLite reads it: what is copied back from it could not be undone.
+        if cipher::has_plain_log(path) {
+            let log = cipher::log_beside(path);
+            return Err(SealFault::PlainLog { log }.at(path));
+        }
         for code in PAGE_CODES {
             let connection = handle(&named, flags)?;
             let key = PageKey {
@@ -270,13 +275,7 @@ impl Sqlite {
             }
         }
         cipher::forget_key(path);
-        Err(match cipher::has_plain_log(path) {
-            true => SealFault::PlainLog {
-                log: cipher::log_beside(path),
-            },
-            false => SealFault::WrongKey { from: found.from },
-        }
-        .at(path))
+        Err(SealFault::WrongKey { from: found.from }.at(path))
     }
 
     /// Opens what a conversion may be putting another file in the place of: anew where it did.

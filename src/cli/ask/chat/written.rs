@@ -4,15 +4,15 @@
 //! with all that an editor left in it: when the editor ends, when a signal ends gently, and, if it was
 //! killed, when the next gently writes to the home.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use crate::app::ask::chat::EDITED;
 use crate::app::home::secrets::program;
 use crate::cli::ask::{MAX_INPUT, plain_text};
 use crate::cli::screen::signals::Leftover;
+use crate::home::{ScratchUse, make_scratch};
 use crate::os::read_regular;
 
 /// What the file is called: editors know by it what it is.
@@ -32,16 +32,8 @@ pub fn question(root: &Path, begun: &str) -> Result<Option<String>, String> {
         "neither $VISUAL nor $EDITOR says which editor: export EDITOR=nano, and begin the chat again",
     )?;
     let failed = |e: std::io::Error| format!("no file could be made to write the question in: {e}");
-    let folder = root.join(format!("{EDITED}{}", std::process::id()));
-    DirBuilder::new()
-        .mode(0o700)
-        .create(&folder)
-        .map_err(failed)?;
+    let (folder, _lock) = make_scratch(root, ScratchUse::Question).map_err(failed)?;
     let folder = Leftover::new(folder);
-    // Whoever finds the folder without this lock knows that nobody writes in it any more.
-    let lock = File::open(folder.path()).map_err(failed)?;
-    lock.try_lock()
-        .map_err(|e| format!("no file could be made to write the question in: {e}"))?;
     let file = folder.path().join(NAME);
     OpenOptions::new()
         .write(true)
