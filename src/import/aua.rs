@@ -4,25 +4,28 @@
 //! never handed on as they are. Of its audit log the rows are handed on as they were received. What
 //! was hashed is not all in them, so a hash that can't be computed again shows nothing by itself.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::database::{
-    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, of_piece,
+    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, group_rows, of_piece,
 };
 use super::draft::{ConversationDraft, PieceFeed, is_text, role_of, seconds_of, whole_seconds};
 use super::fault::ImportFault;
-use super::file::{ForeignFile, LimitedLine, next_line};
+use super::file::{ForeignFile, LimitedLine, next_line, trimmed};
 use super::json::{JsonFields, MAX_PIECE, parse};
 use super::python::python_json;
 use super::{
     ImportOptions, MAX_CONVERSATION, SourceAudit, SourceConversation, SourceCorrection,
     SourceError, SourceFile, SourceMessage, SourcePiece, SourcePromotion, TakePiece,
 };
+use crate::os;
 use crate::record::hash::Hash32;
 
 /// How an encrypted text begins.
@@ -34,6 +37,10 @@ const MESSAGES: u8 = 1;
 const MAX_AUDIT_ROWS: usize = 50_000;
 /// Most columns of it.
 const MAX_AUDIT_COLUMNS: usize = 64;
+/// Most values of it.
+const MAX_AUDIT_VALUES: usize = 500_000;
+/// Most bytes of all texts of a promotion.
+const MAX_PROMOTION: usize = 1 << 20;
 /// What the row before is called in the first row of an audit log.
 const AUDIT_BEGIN: &str = "genesis";
 
@@ -141,20 +148,10 @@ impl AuaStore {
     }
 
     fn conversations(&self, feed: &mut PieceFeed<'_>) -> Result<(), DatabaseFault> {
-        let mut groups = RowGroups::default();
-        for (table, sql) in [
-            (
-                CONVERSATIONS,
-                "SELECT rowid, conversation_id FROM conversations NOT INDEXED",
-            ),
-            (
-                MESSAGES,
-                "SELECT rowid, conversation_id FROM messages NOT INDEXED",
-            ),
-        ] {
-            self.database.rows(sql, &[], |row| {
-                groups.add(&row.needed_text(1)?, table, row.integer(0)?)
-            })?;
+        let mut groups = RowGroups::of_all();
+        for (table, name) in [(CONVERSATIONS, "conversations"), (MESSAGES, "messages")] {
+            let sql = format!("SELECT rowid, conversation_id FROM {name} NOT INDEXED");
+            group_rows(&self.database, &sql, (table, name), &mut groups, feed)?;
         }
         for rows in groups.sorted() {
             if feed.is_over() {
@@ -301,7 +298,7 @@ impl AuaStore {
         self.each_of("promotions", &sql, feed, |row| {
             let text = |what, column| self.text(row, what, column);
             let metadata = text("its metadata", 7)?;
-            Ok(SourcePiece::Promotion(SourcePromotion {
+            Ok(whole_promotion(SourcePromotion {
                 id: row.needed_text(0)?,
                 at: row.number(1)?.and_then(whole_seconds),
                 specialist: text("its specialist", 2)?.unwrap_or_default(),
@@ -310,7 +307,7 @@ impl AuaStore {
                 to_model: text("the model after", 5)?,
                 is_reverted: row.number(6)?.is_some_and(|n| n != 0.0),
                 metadata: metadata.filter(|text| !matches!(text.trim(), "" | "{}")),
-            }))
+            })?)
         })
     }
 
@@ -348,7 +345,7 @@ impl AuaStore {
 
     /// The numbers of all rows of a table.
     fn numbers(&self, table: &str) -> Result<Vec<i64>, DatabaseFault> {
-        let mut groups = RowGroups::default();
+        let mut groups = RowGroups::of_some();
         self.database
             .rows(&format!("SELECT rowid FROM {table}"), &[], |row| {
                 groups.add("", 0, row.integer(0)?)
@@ -400,9 +397,11 @@ impl AuaStore {
                 values.insert(name.clone(), value);
             }
             rows.push(values);
-            if rows.len() > MAX_AUDIT_ROWS || held > MAX_CONVERSATION {
+            let is_too_long =
+                rows.len() > MAX_AUDIT_ROWS || rows.len() * columns.len() > MAX_AUDIT_VALUES;
+            if is_too_long || held > MAX_CONVERSATION {
                 let detail = format!(
-                    "it has more than {MAX_AUDIT_ROWS} rows or {MAX_CONVERSATION} bytes of text"
+                    "it has more than {MAX_AUDIT_ROWS} rows, {MAX_AUDIT_VALUES} values or {MAX_CONVERSATION} bytes of text"
                 );
                 return Err(ImportFault::new("too_large", detail).into());
             }
@@ -507,6 +506,27 @@ fn event_of(word: &str) -> Result<String, ImportFault> {
     }
 }
 
+/// A promotion whose texts are texts, and not too much.
+fn whole_promotion(promotion: SourcePromotion) -> Result<SourcePiece, ImportFault> {
+    let texts = [
+        Some(&promotion.id),
+        Some(&promotion.specialist),
+        promotion.from_model.as_ref(),
+        promotion.to_model.as_ref(),
+        promotion.metadata.as_ref(),
+    ];
+    let mut held = 0;
+    for text in texts.into_iter().flatten() {
+        is_text("the promotion", text)?;
+        held += text.len();
+    }
+    if held > MAX_PROMOTION {
+        let detail = format!("its texts have {held} bytes; {MAX_PROMOTION} are read");
+        return Err(ImportFault::new("too_large", detail));
+    }
+    Ok(SourcePiece::Promotion(promotion))
+}
+
 /// A correction that says something, and not too much.
 fn whole(correction: SourceCorrection) -> Result<SourceCorrection, ImportFault> {
     if correction.claim.is_empty() {
@@ -520,57 +540,123 @@ fn whole(correction: SourceCorrection) -> Result<SourceCorrection, ImportFault> 
     Ok(correction)
 }
 
+/// Where the promotions of 0.7 are, in the folder of a project.
+const PROMOTIONS: &str = ".aua/state/promotions.jsonl";
+/// Where its pairs of texts are, one better than the other.
+const PAIRS: &str = "dpo_pairs";
+
 /// Reads the files of 0.7 in a folder: `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, each
-/// line one piece. What is known of each file comes back, by its name in the folder.
+/// line one piece. What is known of each file that could be read comes back, by its name in the folder;
+/// one that could not is handed on as refused.
 ///
 /// # Errors
 ///
-/// [`SourceError`] if there is none of them, or one can't be read.
+/// [`SourceError`] if there is none of them, or none can be read.
 pub(super) fn read_flat(
     folder: &Path,
+    stop: &CancellationToken,
     take: TakePiece<'_>,
 ) -> Result<Vec<(String, SourceFile)>, SourceError> {
-    let mut names = Vec::new();
-    let promotions = ".aua/state/promotions.jsonl";
-    if folder.join(promotions).exists() {
-        names.push(promotions.to_owned());
-    }
-    let mut pairs = Vec::new();
-    for entry in std::fs::read_dir(folder.join("dpo_pairs"))
-        .into_iter()
-        .flatten()
-    {
-        let Ok(entry) = entry else { continue };
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".jsonl") {
-            pairs.push(format!("dpo_pairs/{name}"));
-        }
-    }
-    pairs.sort();
-    names.extend(pairs);
-    if names.is_empty() {
+    let mut feed = PieceFeed::new(take);
+    let mut faults = Vec::new();
+    let paths = flat_files(folder, &mut faults);
+    if paths.is_empty() && faults.is_empty() {
         return Err(SourceError {
             file: None,
             place: folder.display().to_string(),
-            reason: format!("it has neither {promotions} nor dpo_pairs/*.jsonl"),
+            reason: format!("it has neither {PROMOTIONS} nor {PAIRS}/*.jsonl"),
             remedy: "Name the folder of a project of version 0.7".to_owned(),
         });
     }
-    let mut feed = PieceFeed::new(take);
     let mut read = Vec::new();
-    for name in names {
+    for path in paths {
         if feed.is_over() {
             break;
         }
-        let file = ForeignFile::open(&folder.join(&name))?;
-        let make = match name == promotions {
-            true => flat_promotion,
-            false => flat_correction,
-        };
-        flat_lines(&file, &name, make, &mut feed)?;
-        read.push((name, file.finish("0.7".to_owned())?));
+        let name = name_in(folder, &path);
+        match flat_file(&path, &name, stop, &mut feed) {
+            Ok(file) => read.push((name, file)),
+            Err(error) => {
+                // What was handed on before came from it.
+                read.extend(error.file.clone().map(|file| (name.clone(), *file)));
+                faults.push((name, error));
+            }
+        }
     }
-    Ok(read)
+    match faults.is_empty() || !read.is_empty() {
+        true => {
+            for (name, error) in faults {
+                let why = format!("{}. {}", error.reason, error.remedy);
+                feed.refuse(&name, None, ImportFault::new("unread", why));
+            }
+            Ok(read)
+        }
+        false => Err(faults.swap_remove(0).1),
+    }
+}
+
+/// How a file of a folder is called.
+fn name_in(folder: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(folder).unwrap_or(path);
+    name.to_string_lossy().into_owned()
+}
+
+/// The files of 0.7 that a folder has, promotions first; what there could be and can't be looked at goes
+/// into `faults`.
+fn flat_files(folder: &Path, faults: &mut Vec<(String, SourceError)>) -> Vec<PathBuf> {
+    let mut unread = |path: &Path, error: &io::Error| {
+        let name = name_in(folder, path);
+        let error = SourceError {
+            file: None,
+            place: name.clone(),
+            reason: os::why_unread(error),
+            remedy: "Mend that, and give the same command again: what is on record already is not recorded twice"
+                .to_owned(),
+        };
+        faults.push((name, error));
+    };
+    let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let (promotions, pairs) = (folder.join(PROMOTIONS), folder.join(PAIRS));
+    let mut found = Vec::new();
+    // A link that leads nowhere is there, and is no file: opening it says so.
+    match promotions.symlink_metadata() {
+        Ok(_) => found.push(promotions),
+        Err(error) if is_gone(&error) => {}
+        Err(error) => unread(&promotions, &error),
+    }
+    let mut all = Vec::new();
+    match pairs.read_dir() {
+        Ok(entries) => {
+            for entry in entries {
+                match entry {
+                    Ok(entry) => all.push(entry.path()),
+                    Err(error) => unread(&pairs, &error),
+                }
+            }
+        }
+        Err(error) if is_gone(&error) && pairs.symlink_metadata().is_err() => {}
+        Err(error) => unread(&pairs, &error),
+    }
+    all.retain(|path| path.as_os_str().as_encoded_bytes().ends_with(b".jsonl"));
+    all.sort();
+    found.extend(all);
+    found
+}
+
+/// Reads one file of 0.7.
+fn flat_file(
+    path: &Path,
+    name: &str,
+    stop: &CancellationToken,
+    feed: &mut PieceFeed<'_>,
+) -> Result<SourceFile, SourceError> {
+    let file = ForeignFile::open(path, stop)?;
+    let make = match name == PROMOTIONS {
+        true => flat_promotion,
+        false => flat_correction,
+    };
+    flat_lines(&file, name, make, feed)?;
+    file.finish("0.7".to_owned())
 }
 
 /// Hands on each line of a file.
@@ -592,8 +678,8 @@ fn flat_lines(
                 "too_large",
                 format!("it has {bytes} bytes; {MAX_PIECE} are read"),
             )),
-            LimitedLine::Whole if line.trim_ascii().is_empty() => continue,
-            LimitedLine::Whole => make(line.trim_ascii()),
+            LimitedLine::Whole if trimmed(&line).is_empty() => continue,
+            LimitedLine::Whole => make(trimmed(&line)),
         };
         match read {
             Ok(piece) => feed.piece(piece),
@@ -642,15 +728,7 @@ fn flat_promotion(line: &[u8]) -> Result<SourcePiece, ImportFault> {
         is_reverted,
         metadata: (!others.is_empty()).then(|| Value::Object(others).to_string()),
     };
-    let texts = [
-        Some(&promotion.id),
-        Some(&promotion.specialist),
-        promotion.metadata.as_ref(),
-    ];
-    for text in texts.into_iter().flatten() {
-        is_text("the promotion", text)?;
-    }
-    Ok(SourcePiece::Promotion(promotion))
+    whole_promotion(promotion)
 }
 
 fn flat_correction(line: &[u8]) -> Result<SourcePiece, ImportFault> {
@@ -705,13 +783,89 @@ mod tests {
     fn with_key(more: &str, key: &str) -> Vec<SourcePiece> {
         let (_folder, path) = made(&format!("{TABLES}{more}"));
         let mut pieces = Vec::new();
-        let options = ImportOptions { aua_key: Some(key) };
+        let options = ImportOptions {
+            aua_key: Some(key),
+            ..ImportOptions::default()
+        };
         crate::import::read(Aua, &path, &options, &mut |piece| {
             pieces.push(piece);
             ControlFlow::Continue(())
         })
         .unwrap();
         pieces
+    }
+
+    #[test]
+    fn a_message_of_no_conversation_costs_itself_alone() {
+        let read = read_made(
+            Aua,
+            &format!(
+                "{TABLES} INSERT INTO conversations(conversation_id, title) VALUES ('c', 'T'), (NULL, 'none');
+                 INSERT INTO messages(message_id, conversation_id, role, content) VALUES
+                  ('1', NULL, 'user', 'lost'), ('2', 'c', 'user', 'kept');"
+            ),
+        );
+        read.end.unwrap();
+        let expected = [
+            ("shape", "table conversations, row 2"),
+            ("shape", "table messages, row 1"),
+        ];
+        assert_eq!(refusals(&read.pieces), expected);
+        assert_eq!(conversations(&read.pieces)[0].messages.len(), 1);
+    }
+
+    #[test]
+    fn a_file_of_an_agent_that_cannot_be_read_is_named_and_the_others_are_read() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let pairs = folder.path().join(PAIRS);
+        std::fs::create_dir_all(folder.path().join(".aua/state")).unwrap();
+        std::fs::create_dir(&pairs).unwrap();
+        let nowhere = folder.path().join(PROMOTIONS);
+        std::os::unix::fs::symlink("nowhere", nowhere).unwrap();
+        let pair = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
+        let strange = std::ffi::OsString::from_vec(b"b\xff.jsonl".to_vec());
+        // What an editor puts before a text is none of it.
+        std::fs::write(pairs.join(strange), format!("\u{feff}{pair}\n")).unwrap();
+        std::fs::create_dir(pairs.join("a.jsonl")).unwrap();
+        std::os::unix::fs::symlink("nowhere", pairs.join("c.jsonl")).unwrap();
+        let mut pieces = Vec::new();
+        let read = read_flat(folder.path(), &CancellationToken::new(), &mut |piece| {
+            pieces.push(piece);
+            ControlFlow::Continue(())
+        });
+        let names: Vec<String> = read.unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["dpo_pairs/b\u{fffd}.jsonl"]);
+        let expected = [
+            ("unread", PROMOTIONS),
+            ("unread", "dpo_pairs/a.jsonl"),
+            ("unread", "dpo_pairs/c.jsonl"),
+        ];
+        assert_eq!(refusals(&pieces), expected);
+        assert!(matches!(pieces[0], SourcePiece::Correction(_)));
+        // With nothing that can be read it is an error of all of it; so is a folder of pairs that is none.
+        std::fs::remove_dir_all(&pairs).unwrap();
+        std::fs::write(&pairs, "").unwrap();
+        let read = read_flat(folder.path(), &CancellationToken::new(), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        assert!(read.is_err());
+    }
+
+    #[test]
+    fn a_promotion_and_an_audit_log_have_a_limit() {
+        let read = read_made(
+            Aua,
+            &format!(
+                "{TABLES} INSERT INTO promotions VALUES
+                 ('p', 1, 's', 'promote', NULL, NULL, 0, printf('%.*c', {}, 'x'));",
+                MAX_PROMOTION
+            ),
+        );
+        assert_eq!(
+            refusals(&read.pieces),
+            [("too_large", "table promotions, row 1")]
+        );
     }
 
     #[test]
@@ -893,7 +1047,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let read = |folder: &Path| {
             let mut pieces = Vec::new();
-            let files = read_flat(folder, &mut |piece| {
+            let files = read_flat(folder, &CancellationToken::new(), &mut |piece| {
                 pieces.push(piece);
                 ControlFlow::Continue(())
             });

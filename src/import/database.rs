@@ -9,13 +9,15 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::SourceError;
-use super::draft::short_hash;
+use super::draft::{PieceFeed, short_hash};
 use super::fault::ImportFault;
 use super::file::ForeignFile;
 use super::json::MAX_PIECE;
@@ -25,8 +27,15 @@ const HEADER: &[u8] = b"SQLite format 3\0";
 /// Where it says how it is written and read, and how that is said of one with a log of writes.
 const VERSIONS: Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
-/// Most rows of one table: which belong together is in memory.
-const MAX_ROWS: usize = 4_000_000;
+/// Most rows that are read of one database: which belong together is in memory.
+const MAX_ROWS: usize = 2_000_000;
+/// After so many steps of a query it is looked whether anybody wants more of it.
+const LOOK_EACH: i32 = 10_000;
+/// So many steps a query may take for each byte of the file: a row takes some bytes, and some steps. Pages that
+/// lead to one another again and again would keep it at work for years.
+const STEPS_A_BYTE: u64 = 64;
+/// So many more in any case.
+const LEAST_STEPS: u64 = 5_000_000;
 
 /// Why something can't be read of a database.
 #[derive(Debug)]
@@ -158,9 +167,53 @@ impl ForeignRow<'_> {
     }
 }
 
+/// How many steps a query has taken, and how many it may.
+struct StepMeter {
+    taken: Arc<AtomicU64>,
+    most: u64,
+}
+
+impl StepMeter {
+    /// Ends each query of a connection that takes too many steps, or of which nobody wants more.
+    fn watch(connection: &mut Connection, file: &ForeignFile) -> rusqlite::Result<StepMeter> {
+        let meter = StepMeter {
+            taken: Arc::default(),
+            most: LEAST_STEPS.saturating_add(file.bytes().saturating_mul(STEPS_A_BYTE)),
+        };
+        let (taken, most, stop) = (Arc::clone(&meter.taken), meter.most, file.stop().clone());
+        let is_enough = move || {
+            let before = taken.fetch_add(LOOK_EACH.unsigned_abs().into(), Ordering::Relaxed);
+            before > most || stop.is_cancelled()
+        };
+        connection.progress_handler(LOOK_EACH, Some(is_enough))?;
+        Ok(meter)
+    }
+
+    /// A query begins.
+    fn begin(&self) {
+        self.taken.store(0, Ordering::Relaxed);
+    }
+
+    /// Why a query ended.
+    fn fault(&self, error: rusqlite::Error) -> DatabaseFault {
+        if error.sqlite_error_code() != Some(ErrorCode::OperationInterrupted) {
+            return error.into();
+        }
+        DatabaseFault::Torn(match self.taken.load(Ordering::Relaxed) > self.most {
+            true => format!(
+                "the database is torn: its pages lead to one another again and again (a query of it took more than {} \
+                 steps)",
+                self.most
+            ),
+            false => "the import was stopped".to_owned(),
+        })
+    }
+}
+
 /// An open database.
 pub(super) struct ForeignDatabase {
     connection: Connection,
+    meter: StepMeter,
     /// The columns of each plain table.
     tables: HashMap<String, Vec<String>>,
 }
@@ -211,21 +264,24 @@ impl ForeignDatabase {
                 ),
             ));
         }
-        Self::connect(file.path()).map_err(|fault| fault.of_file(file))
+        let opened = Self::connect(file).map_err(|fault| fault.of_file(file))?;
+        file.opened_by_path()?;
+        Ok(opened)
     }
 
-    fn connect(path: &Path) -> Result<ForeignDatabase, DatabaseFault> {
+    fn connect(file: &ForeignFile) -> Result<ForeignDatabase, DatabaseFault> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(uri(path), flags)?;
+        let mut connection = Connection::open_with_flags(uri(file.path()), flags)?;
         let most = i32::try_from(MAX_PIECE).unwrap_or(i32::MAX);
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most)?;
         connection.execute_batch(
             "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
-             PRAGMA mmap_size = 0; PRAGMA cache_size = -8000;",
+             PRAGMA mmap_size = 0; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;",
         )?;
         let mut database = ForeignDatabase {
+            meter: StepMeter::watch(&mut connection, file)?,
             connection,
             tables: HashMap::new(),
         };
@@ -275,9 +331,11 @@ impl ForeignDatabase {
         values: &[QueryValue<'_>],
         mut take: impl FnMut(&ForeignRow<'_>) -> Result<(), DatabaseFault>,
     ) -> Result<(), DatabaseFault> {
-        let mut statement = self.connection.prepare_cached(sql)?;
+        self.meter.begin();
+        let fault = |error| self.meter.fault(error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(fault)?;
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-        while let Some(row) = rows.next()? {
+        while let Some(row) = rows.next().map_err(fault)? {
             take(&ForeignRow(row))?;
         }
         Ok(())
@@ -325,19 +383,57 @@ fn uri(path: &Path) -> String {
     address + "?mode=ro&immutable=1"
 }
 
+/// Notes whose each row of a query is, its number and what it belongs to; one of which that can't be told costs
+/// itself alone.
+pub(super) fn group_rows(
+    database: &ForeignDatabase,
+    sql: &str,
+    (table, name): (u8, &str),
+    groups: &mut RowGroups,
+    feed: &mut PieceFeed<'_>,
+) -> Result<(), DatabaseFault> {
+    database.rows(sql, &[], |row| {
+        let number = row.integer(0)?;
+        match of_piece(row.needed_text(1))? {
+            Ok(of) => groups.add(&of, table, number)?,
+            Err(fault) => feed.refuse(&format!("table {name}, row {number}"), None, fault),
+        }
+        Ok(())
+    })
+}
+
 /// Rows of tables by what they belong to, in the order in which that is first seen.
-#[derive(Default)]
 pub(super) struct RowGroups {
+    /// So many rows at most.
+    most: usize,
     ranks: HashMap<u64, u32>,
     /// The rank of what it belongs to, which table it is of, and its number.
     rows: Vec<(u32, u8, i64)>,
 }
 
 impl RowGroups {
+    /// Of rows that are all of what is read.
+    pub(super) fn of_all() -> RowGroups {
+        RowGroups::up_to(MAX_ROWS)
+    }
+
+    /// Of rows that only add to others.
+    pub(super) fn of_some() -> RowGroups {
+        RowGroups::up_to(MAX_ROWS / 8)
+    }
+
+    fn up_to(most: usize) -> RowGroups {
+        RowGroups {
+            most,
+            ranks: HashMap::new(),
+            rows: Vec::new(),
+        }
+    }
+
     /// Notes whose a row of a table is.
     pub(super) fn add(&mut self, of: &str, table: u8, row: i64) -> Result<(), DatabaseFault> {
-        if self.rows.len() == MAX_ROWS {
-            let why = format!("it has more than {MAX_ROWS} rows");
+        if self.rows.len() == self.most {
+            let why = format!("it has more than {} rows in a table", self.most);
             return Err(DatabaseFault::Torn(why));
         }
         let next = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
@@ -366,6 +462,8 @@ impl RowGroups {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::import::tests::{ReadPieces, read_path};
     use crate::record::ledger::imported::ImportFormat;
@@ -388,6 +486,10 @@ pub(super) mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(std::fs::read(&path).unwrap() == before);
         read
+    }
+
+    pub(in crate::import) fn opened(path: &Path) -> ForeignFile {
+        ForeignFile::open(path, &CancellationToken::new()).unwrap()
     }
 
     fn why(format: ImportFormat, path: &Path) -> String {
@@ -456,7 +558,7 @@ pub(super) mod tests {
             "CREATE TABLE plain(a, \"b c\"); CREATE VIEW seen AS SELECT 1 AS a;
              CREATE VIRTUAL TABLE words USING fts5(a);",
         );
-        let file = ForeignFile::open(&path).unwrap();
+        let file = opened(&path);
         let database = ForeignDatabase::open(&file).unwrap();
         assert!(database.has("plain", &["a", "b c"]) && !database.has("plain", &["c"]));
         assert!(!database.has("seen", &["a"]) && !database.has("words", &["a"]));
@@ -473,7 +575,7 @@ pub(super) mod tests {
              ('text', 1.5), (7, 'x'), (x'ff', NULL), (CAST(x'ff' AS TEXT), 1), (zeroblob({}), 1)",
             MAX_PIECE + 1
         ));
-        let file = ForeignFile::open(&path).unwrap();
+        let file = opened(&path);
         let database = ForeignDatabase::open(&file).unwrap();
         let reason = |column: usize, row: i64| {
             let sql = "SELECT a, b FROM t WHERE rowid = ?1";
@@ -494,7 +596,7 @@ pub(super) mod tests {
 
     #[test]
     fn groups_are_in_the_order_in_which_they_are_seen_and_have_a_limit() {
-        let mut groups = RowGroups::default();
+        let mut groups = RowGroups::up_to(7);
         for (of, table, row) in [("b", 1, 5), ("a", 0, 9), ("b", 0, 7), ("b", 1, 2)] {
             groups.add(of, table, row).unwrap();
         }
@@ -505,7 +607,7 @@ pub(super) mod tests {
         assert_eq!(seen, [vec![7, 2, 5], vec![9]]);
         assert_eq!(groups.of("b").collect::<Vec<_>>(), [7, 2, 5]);
         assert_eq!(groups.of("z").count(), 0);
-        groups.rows = vec![(0, 0, 0); MAX_ROWS];
+        groups.rows = vec![(0, 0, 0); 7];
         assert!(matches!(groups.add("b", 0, 1), Err(DatabaseFault::Torn(_))));
     }
 }

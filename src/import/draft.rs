@@ -18,6 +18,10 @@ const MAX_CONVERSATIONS: usize = 4_000_000;
 pub(super) const MAX_MESSAGES: usize = 100_000;
 /// Most bytes of an id or of the name of a model.
 const MAX_NAME: usize = 512;
+/// Most bytes of a title or of the name of a project.
+const MAX_LABEL: usize = 4096;
+/// About so many bytes stand around what a message says, in the document that holds it.
+const AROUND_MESSAGE: usize = 80;
 /// The first second that is no time any more: the year 2101.
 const AFTER_TIMES: i64 = 4_133_980_800;
 /// The word for a time that is none.
@@ -92,7 +96,11 @@ impl ConversationDraft {
             return Ok(None);
         };
         is_text(what, text)?;
-        self.holds(text.len())?;
+        if text.len() > MAX_LABEL {
+            let detail = format!("its {what} has {} bytes; {MAX_LABEL} are read", text.len());
+            return Err(ImportFault::new("too_large", detail));
+        }
+        self.holds(written_length(text))?;
         Ok(Some(text.to_owned()))
     }
 
@@ -181,7 +189,9 @@ impl ConversationDraft {
                 format!("message {id:?} replies to {parent:?}, which does not stand before it"),
             ));
         }
-        self.holds(message.text.len())?;
+        let names = [Some(id), message.parent.as_ref(), message.model.as_ref()];
+        let names: usize = names.into_iter().flatten().map(String::len).sum();
+        self.holds(AROUND_MESSAGE + names + written_length(&message.text))?;
         if !self.ids.insert(id.clone()) {
             let detail = format!("the id {id:?} stands on two of its messages");
             return Err(ImportFault::new("duplicate_id", detail));
@@ -195,7 +205,9 @@ impl ConversationDraft {
         if self.held <= MAX_CONVERSATION {
             return Ok(());
         }
-        let detail = format!("its texts have more than {MAX_CONVERSATION} bytes");
+        let detail = format!(
+            "its messages take more than {MAX_CONVERSATION} bytes, as they would be put on record"
+        );
         Err(ImportFault::new("too_large", detail))
     }
 
@@ -261,6 +273,17 @@ impl JoinedText {
     pub(super) fn finish(self) -> (String, Vec<Range<usize>>) {
         (self.text, self.seams)
     }
+}
+
+/// How many bytes a text takes in canonical JSON, without its quotes: what is written there with an escape
+/// takes two, or six.
+fn written_length(text: &str) -> usize {
+    let written = |byte: u8| match byte {
+        b'"' | b'\\' | 8 | b'\t' | b'\n' | 12 | b'\r' => 2,
+        ..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(written).sum()
 }
 
 /// A role by its word.
@@ -393,6 +416,28 @@ mod tests {
     }
 
     #[test]
+    fn a_conversation_is_as_large_as_it_is_put_on_record() {
+        let json = |text: &str| serde_json::to_string(text).unwrap().len() - 2;
+        for text in [
+            "plain",
+            "\"quoted\" \\ \n\t\r",
+            "\u{8}\u{c}\u{1}\u{1f}\u{7f}",
+            "ü𝄞",
+        ] {
+            assert_eq!(written_length(text), json(text), "{text:?}");
+        }
+        let of = |text: String| reason(&[message("1", None, &text)]);
+        let most = MAX_CONVERSATION - AROUND_MESSAGE - 1;
+        assert_eq!(of("x".repeat(most)), "read");
+        assert_eq!(of("x".repeat(most + 1)), "too_large");
+        assert_eq!(of("\u{1}".repeat(most / 6 + 1)), "too_large");
+        let mut draft = ConversationDraft::new("a").unwrap();
+        draft.title(Some(&"x".repeat(MAX_LABEL))).unwrap();
+        let fault = draft.title(Some(&"x".repeat(MAX_LABEL + 1))).unwrap_err();
+        assert_eq!(fault.reason, "too_large");
+    }
+
+    #[test]
     fn times_are_whole_seconds_of_1970_to_2100_and_others_are_counted() {
         let mut draft = ConversationDraft::new("a").unwrap();
         let times = [
@@ -450,7 +495,7 @@ mod tests {
             reason(&[message(&"1".repeat(MAX_NAME + 1), None, "")]),
             "too_large"
         );
-        let half = "a".repeat(MAX_CONVERSATION / 2);
+        let half = "a".repeat(MAX_CONVERSATION / 2 - AROUND_MESSAGE - 1);
         let mut texts = vec![message("1", None, &half), message("2", None, &half)];
         assert_eq!(reason(&texts), "read");
         texts.push(message("3", None, "a"));

@@ -4,19 +4,21 @@
 //! the disk.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
 use serde_json::Value;
-use zip::ZipArchive;
 use zip::read::{ArchiveOffset, Config};
+use zip::result::ZipError;
+use zip::unstable::read::ZipIterable;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::SourceError;
 use super::draft::PieceFeed;
 use super::elements::{ElementScanner, ScanFault, ScannedElement};
 use super::fault::ImportFault;
-use super::file::ForeignFile;
+use super::file::{ForeignFile, ForeignReader};
 use super::json::{MAX_PIECE, parse};
 
 /// Most bytes of all that is inflated: 16 GiB.
@@ -27,6 +29,9 @@ const MAX_RATIO: u64 = 1000;
 const MAX_DIRECTORY: u64 = 8 << 20;
 /// How a ZIP begins.
 const ZIP: &[u8] = b"PK";
+/// How the last part of a ZIP begins, and how many bytes that has where nothing is said of the ZIP.
+const ZIP_END: &[u8] = b"PK\x05\x06";
+const ZIP_END_BYTES: u64 = 22;
 /// The list of conversations, where there is one alone.
 const CONVERSATIONS: &str = "conversations.json";
 /// What names projects.
@@ -135,12 +140,19 @@ pub(super) fn read(
         let mut one = |place: &str, element, feed: &mut PieceFeed<'_>| {
             take(ExportedList::Conversations, place, element, feed);
         };
-        return match elements(reader, name, "conversation", feed, &mut one) {
+        let read = elements(reader, name, "conversation", feed, &mut one);
+        return match read {
             Ok(()) => Ok(CONVERSATIONS.to_owned()),
+            Err(_) if ends_as_zip(file) => Err(file.error(
+                "something stands in it before the ZIP that it is",
+                "Download the export again; what it was put into may be a mail or another file, which it is to be \
+                 taken out of",
+            )),
             Err(fault) => Err(file.error(fault.reason, fault.remedy)),
         };
     }
-    let mut archive = OpenedZip::open(file, reader)?;
+    drop(reader);
+    let mut archive = OpenedZip::open(file)?;
     let entries = archive.entries(file)?;
     let is_numbered = entries.iter().any(|entry| entry.order.1.is_some());
     let mut first_fault = None;
@@ -212,10 +224,41 @@ fn elements(
     Ok(())
 }
 
+/// Whether a file ends as a ZIP does.
+fn ends_as_zip(file: &ForeignFile) -> bool {
+    let end = file.reader().ok().and_then(|mut reader| {
+        let from = file.bytes().checked_sub(ZIP_END_BYTES)?;
+        reader.seek(SeekFrom::Start(from)).ok()?;
+        let mut end = [0; ZIP_END.len()];
+        reader.read_exact(&mut end).ok()?;
+        Some(end)
+    });
+    end.is_some_and(|end| end == ZIP_END)
+}
+
 /// A reader that gives no more than it is told: a ZIP says itself how long its list of files is.
 struct MeteredReader {
-    inner: BufReader<File>,
+    inner: BufReader<ForeignReader>,
     left: Rc<Cell<u64>>,
+}
+
+impl MeteredReader {
+    /// A reader of what a ZIP says of its files, and what it may still give.
+    fn of_directory(file: &ForeignFile) -> Result<(MeteredReader, Rc<Cell<u64>>), SourceError> {
+        let left = Rc::new(Cell::new(MAX_DIRECTORY));
+        let metered = MeteredReader {
+            inner: file.reader()?,
+            left: Rc::clone(&left),
+        };
+        Ok((metered, left))
+    }
+}
+
+/// A ZIP is all of its file, from its first byte.
+fn whole_file() -> Config {
+    Config {
+        archive_offset: ArchiveOffset::Known(0),
+    }
 }
 
 impl Read for MeteredReader {
@@ -271,21 +314,36 @@ fn too_much(bytes: u64) -> String {
 struct OpenedZip(ZipArchive<MeteredReader>);
 
 impl OpenedZip {
-    fn open(file: &ForeignFile, reader: BufReader<File>) -> Result<OpenedZip, SourceError> {
-        let left = Rc::new(Cell::new(MAX_DIRECTORY));
-        let metered = MeteredReader {
-            inner: reader,
-            left: Rc::clone(&left),
-        };
-        let config = Config {
-            archive_offset: ArchiveOffset::Known(0),
-        };
-        let opened = ZipArchive::with_config(config, metered);
-        left.set(u64::MAX);
-        match opened {
-            Ok(archive) => Ok(OpenedZip(archive)),
-            Err(error) => Err(file.error(format!("it is no whole ZIP: {error}"), AGAIN)),
+    fn open(file: &ForeignFile) -> Result<OpenedZip, SourceError> {
+        let torn = |error: ZipError| file.error(format!("it is no whole ZIP: {error}"), AGAIN);
+        let (metered, left) = MeteredReader::of_directory(file)?;
+        let archive = ZipArchive::with_config(whole_file(), metered).map_err(torn)?;
+        if archive.has_duplicate_names()
+            && let Some(name) = Self::name_of_two_lists(file)?
+        {
+            return Err(file.error(
+                format!("two of its files are called {name:?}, and it says of neither that it is the one that counts"),
+                "Unpack both, and import one after the other; or download the export again",
+            ));
         }
+        left.set(u64::MAX);
+        Ok(OpenedZip(archive))
+    }
+
+    /// The name of a list that two files of a ZIP have; an archive by names holds one of them alone.
+    fn name_of_two_lists(file: &ForeignFile) -> Result<Option<String>, SourceError> {
+        let torn = |error: ZipError| file.error(format!("it is no whole ZIP: {error}"), AGAIN);
+        let (metered, _) = MeteredReader::of_directory(file)?;
+        let mut all = ZipIterable::try_new(metered, whole_file()).map_err(torn)?;
+        let mut seen = HashSet::new();
+        for entry in all.files().map_err(torn)? {
+            let entry = entry.map_err(torn)?;
+            let Ok(name) = entry.name() else { continue };
+            if ListEntry::of(&name, 0).is_some() && !seen.insert(name.to_string()) {
+                return Ok(Some(name.to_string()));
+            }
+        }
+        Ok(None)
     }
 
     /// The files that are read, in their order.
@@ -344,6 +402,16 @@ impl OpenedZip {
                 "the ZIP says that it takes {packed} bytes, more than there are"
             )));
         }
+        let method = raw.compression();
+        if !matches!(
+            method,
+            CompressionMethod::Stored | CompressionMethod::Deflated
+        ) {
+            return Err(ListFault {
+                reason: format!("it is packed in a way that is not read ({method})"),
+                remedy: "Unpack the ZIP, and import what was in it",
+            });
+        }
         let most = packed.saturating_mul(MAX_RATIO);
         if raw.size() > most || raw.size() > *left {
             return Err(ListFault::foreign(too_much(raw.size())));
@@ -377,8 +445,8 @@ impl OpenedZip {
 pub(super) mod tests {
     use std::io::Write as _;
 
+    use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
-    use zip::{CompressionMethod, ZipWriter};
 
     use super::*;
     use crate::import::SourcePiece;
@@ -408,6 +476,66 @@ pub(super) mod tests {
     fn ids(read: &ReadPieces) -> Vec<&str> {
         let all = conversations(&read.pieces).into_iter();
         all.map(|one| one.source_id.as_str()).collect()
+    }
+
+    /// A ZIP in which the name of its second file is that of its first, whose last letter is another.
+    fn with_one_name(names: [&str; 2]) -> Vec<u8> {
+        let mut zip = zipped(&[(names[0], &list(&["a"])), (names[1], &list(&["b"]))]);
+        let other = names[1].as_bytes();
+        for at in 0..zip.len() - other.len() {
+            if zip[at..].starts_with(other) {
+                zip[at..at + other.len()].copy_from_slice(names[0].as_bytes());
+            }
+        }
+        zip
+    }
+
+    #[test]
+    fn of_two_lists_with_one_name_none_is_lost() {
+        let zip = with_one_name(["conversations.json", "conversations.jsom"]);
+        let read = read_bytes(Claude, &zip);
+        assert!(read.pieces.is_empty());
+        let why = why(read);
+        assert!(why.contains("two of its files are called"), "{why}");
+        // Pictures may be called alike: nothing is read of them.
+        let mut files = vec![("conversations.json", list(&["a"]))];
+        files.extend([("a.png", vec![0]), ("b.png", vec![1])]);
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, &b[..])).collect();
+        let mut zip = zipped(&files);
+        for at in 0..zip.len() - 5 {
+            if zip[at..].starts_with(b"b.png") {
+                zip[at] = b'a';
+            }
+        }
+        let read = read_bytes(Claude, &zip);
+        assert_eq!(ids(&read), ["a"]);
+        read.end.unwrap();
+    }
+
+    #[test]
+    fn a_zip_that_is_packed_otherwise_or_stands_in_another_file_says_so() {
+        let zip = zipped(&[("conversations.json", &list(&["a"]))]);
+        let mut behind = b"From: somebody\n\n".to_vec();
+        behind.extend_from_slice(&zip);
+        let words = why(read_bytes(Claude, &behind));
+        assert!(
+            words.contains("something stands in it before the ZIP"),
+            "{words}"
+        );
+        // The method stands in both of its headers: 12 is that of bzip2, 14 that of LZMA.
+        for method in [12, 14] {
+            let mut zip = zip.clone();
+            for (begin, at) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+                let header = zip.windows(4).position(|four| four == begin).unwrap();
+                zip[header + at] = method;
+            }
+            let words = why(read_bytes(Claude, &zip));
+            assert!(
+                words.contains("packed in a way that is not read"),
+                "{words}"
+            );
+            assert!(words.contains("Unpack the ZIP"), "{words}");
+        }
     }
 
     fn why(read: ReadPieces) -> String {

@@ -1,16 +1,40 @@
 //! A file of somebody else: opened for reading only, and hashed before anything is taken of it.
 
+use std::cell::Cell;
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use super::{SourceError, SourceFile};
 use crate::os;
 
 /// How much is read at once.
 const BLOCK: usize = 1 << 18;
+
+/// The bytes of a file; reading them ends with an error once nobody wants more of it.
+pub(super) struct ForeignReader {
+    file: File,
+    stop: CancellationToken,
+}
+
+impl Read for ForeignReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.stop.is_cancelled() {
+            true => Err(io::Error::other("the import was stopped")),
+            false => self.file.read(out),
+        }
+    }
+}
+
+impl Seek for ForeignReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
 
 /// A file that is read.
 pub(super) struct ForeignFile {
@@ -21,14 +45,18 @@ pub(super) struct ForeignFile {
     /// Its name, for places.
     name: String,
     file: File,
+    /// Whoever cancels it wants no more of the file.
+    stop: CancellationToken,
     before: Metadata,
+    /// Whether somebody else has opened it by its path, so that what is hashed here could be another file.
+    is_opened_by_path: Cell<bool>,
     sha256: [u8; 32],
     bytes: u64,
 }
 
 impl ForeignFile {
-    /// Opens a regular file and hashes its bytes.
-    pub(super) fn open(path: &Path) -> Result<ForeignFile, SourceError> {
+    /// Opens a regular file and hashes its bytes, until `stop` is cancelled.
+    pub(super) fn open(path: &Path, stop: &CancellationToken) -> Result<ForeignFile, SourceError> {
         let unread = |error: io::Error| SourceError {
             file: None,
             place: path.display().to_string(),
@@ -36,9 +64,12 @@ impl ForeignFile {
             remedy: "Name the file that the other program wrote".to_owned(),
         };
         let real = path.canonicalize().map_err(unread)?;
-        let mut file = os::open_regular(&real).map_err(unread)?;
-        let before = file.metadata().map_err(unread)?;
-        let (sha256, bytes) = hashed(&mut file).map_err(unread)?;
+        let mut reader = ForeignReader {
+            file: os::open_regular(&real).map_err(unread)?,
+            stop: stop.clone(),
+        };
+        let before = reader.file.metadata().map_err(unread)?;
+        let (sha256, bytes) = hashed(&mut reader).map_err(unread)?;
         Ok(ForeignFile {
             named: path.to_owned(),
             name: path.file_name().map_or_else(
@@ -46,8 +77,10 @@ impl ForeignFile {
                 |name| name.to_string_lossy().into_owned(),
             ),
             path: real,
-            file,
+            file: reader.file,
+            stop: reader.stop,
             before,
+            is_opened_by_path: Cell::new(false),
             sha256,
             bytes,
         })
@@ -73,11 +106,31 @@ impl ForeignFile {
         &self.path
     }
 
+    /// What is cancelled once nobody wants more of it.
+    pub(super) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// That the file which lies at its path now is this one; from here on it has to stay so.
+    pub(super) fn opened_by_path(&self) -> Result<(), SourceError> {
+        self.is_opened_by_path.set(true);
+        let of = |found: &Metadata| (found.dev(), found.ino());
+        match self.path.metadata() {
+            Ok(there) if of(&there) == of(&self.before) => Ok(()),
+            _ => Err(self.error(
+                "another file was put in its place while it was read",
+                "Import it again when no other program writes there: what is on record already is not \
+                 recorded twice",
+            )),
+        }
+    }
+
     /// Its bytes from the beginning; one reader at a time, as all share one place in the file.
-    pub(super) fn reader(&self) -> Result<BufReader<File>, SourceError> {
+    pub(super) fn reader(&self) -> Result<BufReader<ForeignReader>, SourceError> {
         let opened = self.file.try_clone().and_then(|mut file| {
             file.seek(SeekFrom::Start(0))?;
-            Ok(file)
+            let stop = self.stop.clone();
+            Ok(ForeignReader { file, stop })
         });
         match opened {
             Ok(file) => Ok(BufReader::with_capacity(BLOCK, file)),
@@ -118,6 +171,9 @@ impl ForeignFile {
     /// What is known of it at the end; an error where it was written to meanwhile, since what was
     /// read is then not what was hashed.
     pub(super) fn finish(self, version: String) -> Result<SourceFile, SourceError> {
+        if self.is_opened_by_path.get() {
+            self.opened_by_path()?;
+        }
         let now = self.file.metadata().map_err(|error| self.unread(&error))?;
         if now.len() != self.before.len() || now.modified().ok() != self.before.modified().ok() {
             return Err(self.error(
@@ -130,7 +186,7 @@ impl ForeignFile {
     }
 }
 
-fn hashed(file: &mut File) -> io::Result<([u8; 32], u64)> {
+fn hashed(file: &mut impl Read) -> io::Result<([u8; 32], u64)> {
     let mut digest = Sha256::new();
     let mut block = vec![0; BLOCK];
     let mut bytes = 0;
@@ -145,6 +201,13 @@ fn hashed(file: &mut File) -> io::Result<([u8; 32], u64)> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A line without what an editor or Windows puts around it.
+pub(super) fn trimmed(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(line)
+        .trim_ascii()
 }
 
 /// What a line of a file is.
@@ -222,16 +285,60 @@ mod tests {
         assert_eq!(found, expected.map(|(k, n, t)| (k, n, t.to_owned())));
     }
 
+    fn opened(path: &Path) -> Result<ForeignFile, SourceError> {
+        ForeignFile::open(path, &CancellationToken::new())
+    }
+
+    #[test]
+    fn what_was_stopped_is_read_no_further() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, vec![b'a'; 3 * BLOCK]).unwrap();
+        let stop = CancellationToken::new();
+        let file = ForeignFile::open(&path, &stop).unwrap();
+        let mut reader = file.reader().unwrap();
+        assert_eq!(reader.fill_buf().unwrap().len(), BLOCK);
+        reader.consume(BLOCK);
+        stop.cancel();
+        let why = reader.fill_buf().unwrap_err();
+        assert_eq!(why.to_string(), "the import was stopped");
+        let why = ForeignFile::open(&path, &stop).err().unwrap();
+        assert!(why.reason.contains("the import was stopped"), "{why}");
+    }
+
+    #[test]
+    fn a_file_that_was_opened_by_its_path_has_to_stay_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("a.db"), folder.path().join("b.db"));
+        for is_by_path in [false, true] {
+            std::fs::write(&path, b"one").unwrap();
+            std::fs::write(&other, b"two").unwrap();
+            let file = opened(&path).unwrap();
+            if is_by_path {
+                file.opened_by_path().unwrap();
+            }
+            std::fs::rename(&other, &path).unwrap();
+            match (is_by_path, file.finish("1".to_owned())) {
+                // What is read of it is read where it was opened.
+                (false, read) => drop(read.unwrap()),
+                (true, read) => {
+                    let why = read.unwrap_err();
+                    assert!(why.reason.contains("put in its place"), "{why}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_is_hashed_is_the_whole_file_and_a_change_is_seen() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         std::fs::write(&path, vec![b'a'; BLOCK + 1]).unwrap();
-        let file = ForeignFile::open(&path).unwrap();
+        let file = opened(&path).unwrap();
         let known: [u8; 32] = Sha256::digest(vec![b'a'; BLOCK + 1]).into();
         let read = file.finish("1".to_owned()).unwrap();
         assert_eq!((read.sha256, read.bytes), (known, BLOCK as u64 + 1));
-        let file = ForeignFile::open(&path).unwrap();
+        let file = opened(&path).unwrap();
         std::fs::write(&path, b"other").unwrap();
         let error = file.finish("1".to_owned()).unwrap_err();
         assert!(error.reason.contains("while it was read"), "{error}");
@@ -241,14 +348,12 @@ mod tests {
     #[test]
     fn only_regular_files_are_opened() {
         let folder = tempfile::tempdir().unwrap();
-        let error = ForeignFile::open(folder.path()).err().unwrap();
+        let error = opened(folder.path()).err().unwrap();
         assert!(
             error.reason.contains("a folder, not a regular file"),
             "{error}"
         );
-        let error = ForeignFile::open(&folder.path().join("none"))
-            .err()
-            .unwrap();
+        let error = opened(&folder.path().join("none")).err().unwrap();
         assert!(error.reason.contains("there is no such file"), "{error}");
     }
 }

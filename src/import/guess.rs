@@ -129,6 +129,7 @@ fn first_line(file: &ForeignFile) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::database::tests::opened;
     use crate::import::export::tests::zipped;
     use crate::import::tests::read_bytes;
     use ImportFormat::{Aua, ChatGpt, Claude, JsonLines, Llm};
@@ -173,7 +174,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a");
             std::fs::write(&path, bytes).unwrap();
-            let file = ForeignFile::open(&path).unwrap();
+            let file = opened(&path);
             assert_eq!(formats_of(&file), [], "{bytes:?}");
         }
     }
@@ -191,7 +192,7 @@ mod tests {
             let database = rusqlite::Connection::open(&path).unwrap();
             database.execute_batch(sql).unwrap();
             drop(database);
-            let file = ForeignFile::open(&path).unwrap();
+            let file = opened(&path);
             assert_eq!(formats_of(&file), [expected]);
         }
     }

@@ -11,7 +11,7 @@ use super::fault::ImportFault;
 /// Most bytes of one piece of JSON: escapes and what is not read take room beside the texts.
 pub(super) const MAX_PIECE: usize = 4 * MAX_CONVERSATION;
 /// Most values in one piece: each takes some hundred bytes of memory, whatever the file spends on it.
-pub(super) const MAX_VALUES: usize = 1_000_000;
+pub(super) const MAX_VALUES: usize = 500_000;
 /// Lists and objects that may stand in one another.
 pub(super) const MAX_DEPTH: usize = 100;
 

@@ -10,14 +10,13 @@
 //! to the one before it; `null` replies to nothing. The first title of a conversation is its title.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader};
 
 use serde_json::{Map, Value};
 
 use super::draft::{ConversationDraft, PieceFeed, role_of, short_hash};
 use super::fault::ImportFault;
-use super::file::{ForeignFile, LimitedLine, next_line};
+use super::file::{ForeignFile, ForeignReader, LimitedLine, next_line, trimmed};
 use super::json::{JsonFields, MAX_PIECE, parse};
 use super::{SourceError, SourceMessage};
 
@@ -218,13 +217,6 @@ fn index(
     Ok(false)
 }
 
-/// A line without what an editor or Windows puts around it.
-fn trimmed(line: &[u8]) -> &[u8] {
-    line.strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(line)
-        .trim_ascii()
-}
-
 fn object(line: &[u8]) -> Result<Map<String, Value>, ImportFault> {
     let value = parse(trimmed(line))?;
     JsonFields::of(&value, "the line")?;
@@ -259,7 +251,7 @@ fn whose(line: &[u8]) -> Result<String, ImportFault> {
 
 /// A file whose lines are read again, each at its place.
 struct LinesAgain {
-    reader: BufReader<File>,
+    reader: BufReader<ForeignReader>,
     /// Where the reader is.
     at: u64,
     line: Vec<u8>,

@@ -15,7 +15,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::database::{
-    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, of_piece,
+    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, group_rows, of_piece,
 };
 use super::draft::{ConversationDraft, JoinedText, MAX_MESSAGES, PieceFeed, role_of, short_hash};
 use super::fault::ImportFault;
@@ -44,7 +44,7 @@ pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<Strin
     let mut log = LlmLog::open(file)?;
     let torn = |fault: DatabaseFault| fault.of_file(file);
     log.older_than_both(feed).map_err(torn)?;
-    let mut groups = log.groups().map_err(torn)?;
+    let mut groups = log.groups(feed).map_err(torn)?;
     for rows in groups.sorted() {
         if feed.is_over() {
             break;
@@ -157,8 +157,8 @@ impl LlmLog {
             database,
             has_old,
             has_new,
-            tool_calls: RowGroups::default(),
-            tool_results: RowGroups::default(),
+            tool_calls: RowGroups::of_some(),
+            tool_results: RowGroups::of_some(),
         })
     }
 
@@ -166,9 +166,9 @@ impl LlmLog {
     fn version(&self) -> Result<String, DatabaseFault> {
         let mut version = "without migrations".to_owned();
         if self.database.has("_llm_migrations", &["name"]) {
-            let sql = "SELECT max(name) FROM _llm_migrations";
-            let found = self.database.row(sql, &[], |row| row.text(0))?.flatten();
-            version = found.unwrap_or(version);
+            let sql = "SELECT max(name) FROM _llm_migrations WHERE octet_length(name) <= 200";
+            let found = of_piece(self.database.row(sql, &[], |row| row.text(0)))?;
+            version = found.ok().flatten().flatten().unwrap_or(version);
         }
         Ok(version)
     }
@@ -178,9 +178,13 @@ impl LlmLog {
         if !self.database.has("logs", &["prompt", "response"]) {
             return Ok(());
         }
-        let sql = "SELECT count(*) FROM logs";
-        let rows = self.database.row(sql, &[], |row| row.integer(0))?;
-        if let Some(rows) = rows.filter(|rows| *rows > 0) {
+        // One by one: SQLite's own count can't be stopped, wherever the pages of a torn table lead.
+        let mut rows = 0_u64;
+        self.database.rows("SELECT 1 FROM logs", &[], |_| {
+            rows += 1;
+            Ok(())
+        })?;
+        if rows > 0 {
             let detail =
                 format!("its {rows} rows are of a version of llm before 0.10; they are not read");
             feed.refuse("table logs", None, ImportFault::new("too_old", detail));
@@ -189,30 +193,34 @@ impl LlmLog {
     }
 
     /// Which rows belong to which conversation; without an index, which would order them by ids.
-    fn groups(&mut self) -> Result<RowGroups, DatabaseFault> {
-        let mut groups = RowGroups::default();
+    fn groups(&mut self, feed: &mut PieceFeed<'_>) -> Result<RowGroups, DatabaseFault> {
+        let mut groups = RowGroups::of_all();
         let database = &self.database;
-        let mut add = |table: u8, sql: &str| {
-            database.rows(sql, &[], |row| {
-                groups.add(&row.needed_text(1)?, table, row.integer(0)?)
-            })
+        let mut add = |table: u8, name: &str, sql: &str| {
+            group_rows(database, sql, (table, name), &mut groups, feed)
         };
         if self.has_old {
-            let sql = "SELECT rowid, coalesce(conversation_id, id) FROM responses NOT INDEXED";
+            let sql = "SELECT rowid, coalesce(conversation_id, id) AS conversation_id FROM responses NOT INDEXED";
             let once = match self.has_new {
                 // A turn that leads to no message says nothing of it.
                 true => {
-                    " WHERE id NOT IN (SELECT id FROM turns WHERE id IS NOT NULL AND tip_message_hash IS NOT NULL)"
+                    " WHERE id IS NULL OR id NOT IN
+                       (SELECT id FROM turns WHERE id IS NOT NULL AND tip_message_hash IS NOT NULL)"
                 }
                 false => "",
             };
-            add(RESPONSES, &format!("{sql}{once}"))?;
+            add(RESPONSES, "responses", &format!("{sql}{once}"))?;
         }
         if self.has_new {
-            add(THREADS, "SELECT rowid, id FROM threads NOT INDEXED")?;
+            add(
+                THREADS,
+                "threads",
+                "SELECT rowid, id FROM threads NOT INDEXED",
+            )?;
             add(
                 TURNS,
-                "SELECT rowid, coalesce(thread_id, id) FROM turns NOT INDEXED",
+                "turns",
+                "SELECT rowid, coalesce(thread_id, id) AS thread_id FROM turns NOT INDEXED",
             )?;
         }
         for (table, into) in [
@@ -224,9 +232,7 @@ impl LlmLog {
             }
             let sql =
                 format!("SELECT rowid, response_id FROM {table} WHERE response_id IS NOT NULL");
-            database.rows(&sql, &[], |row| {
-                into.add(&row.needed_text(1)?, 0, row.integer(0)?)
-            })?;
+            group_rows(database, &sql, (0, table), into, feed)?;
             let _ = into.sorted();
         }
         Ok(groups)
@@ -380,17 +386,24 @@ impl LlmLog {
 
     /// What a message of the newer shape says.
     fn parts(&self, hash: &str) -> Result<JoinedText, DatabaseFault> {
+        let of = [QueryValue::Text(hash)];
+        // Looked at first, since all of them are in memory before the first one is given.
+        let sql = "SELECT count(*), ifnull(sum(octet_length(type) + ifnull(octet_length(text), 0)
+                     + ifnull(octet_length(payload), 0)), 0) FROM parts WHERE message_hash = ?1";
+        let sizes = |row: &ForeignRow<'_>| Ok((row.integer(0)?, row.integer(1)?));
+        let (count, bytes) = self.database.row(sql, &of, sizes)?.unwrap_or_default();
+        let most = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        if count > most(MAX_MESSAGES) || bytes > most(2 * MAX_CONVERSATION) {
+            let detail = format!(
+                "message {hash} has {count} parts with {bytes} bytes; {MAX_MESSAGES} and {} are read",
+                2 * MAX_CONVERSATION
+            );
+            return Err(ImportFault::new("too_large", detail).into());
+        }
         let sql = "SELECT type, text, payload FROM parts WHERE message_hash = ?1 ORDER BY position";
         let mut rows = Vec::new();
-        let mut held = 0;
-        self.database.rows(sql, &[QueryValue::Text(hash)], |row| {
-            let part = (row.needed_text(0)?, row.text(1)?, row.text(2)?);
-            held += part.1.as_ref().map_or(0, String::len) + part.2.as_ref().map_or(0, String::len);
-            if held > 2 * MAX_CONVERSATION {
-                let detail = format!("message {hash} has more than {MAX_CONVERSATION} bytes");
-                return Err(ImportFault::new("too_large", detail).into());
-            }
-            rows.push(part);
+        self.database.rows(sql, &of, |row| {
+            rows.push((row.needed_text(0)?, row.text(1)?, row.text(2)?));
             Ok(())
         })?;
         let mut said = JoinedText::new("\n");
@@ -917,6 +930,123 @@ mod tests {
             .map(|c| c.source_id.as_str())
             .collect();
         assert_eq!(ids, ["good", "none"]);
+    }
+
+    #[test]
+    fn a_row_that_belongs_to_nothing_costs_itself_alone() {
+        let read = read(
+            "INSERT INTO responses(id, model, prompt, response) VALUES ('a', 'm', 'one', 'eins');
+             INSERT INTO responses(id, model) VALUES (NULL, 'm'), (x'00', 'm');
+             INSERT INTO threads(id) VALUES (x'ff'); INSERT INTO turns(id) VALUES (CAST(x'ff' AS TEXT));
+             INSERT INTO tool_calls(response_id, name) VALUES (x'07', 'search');",
+        );
+        read.end.unwrap();
+        let expected = [
+            ("shape", "table responses, row 2"),
+            ("shape", "table responses, row 3"),
+            ("shape", "table threads, row 1"),
+            ("not_text", "table turns, row 1"),
+            ("shape", "table tool_calls, row 1"),
+        ];
+        let mut found = refusals(&read.pieces);
+        found.sort_by_key(|(_, place)| expected.iter().position(|(_, known)| known == place));
+        assert_eq!(found, expected);
+        assert_eq!(conversations(&read.pieces).len(), 1);
+    }
+
+    #[test]
+    fn a_message_of_very_many_parts_is_not_read_into_memory() {
+        let read = read(&format!(
+            "INSERT INTO threads VALUES ('t', NULL, 'p', NULL, NULL);
+             INSERT INTO messages VALUES ('p', NULL, 'user', NULL);
+             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+             INSERT INTO parts(message_hash, position, type, text)
+               SELECT 'p', i, 'text', printf('%.*c', {}, 'x') FROM n;",
+            MAX_CONVERSATION / 4
+        ));
+        assert_eq!(
+            refusals(&read.pieces),
+            [("too_large", "table threads, row 1")]
+        );
+    }
+
+    /// A database whose table `logs` has pages that lead to one another: on each of 18 levels both halves lead to
+    /// the same page below, so that its rows would be read 2^18 times and more, each time anew.
+    fn leading_around(path: &std::path::Path) {
+        use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+        let database = rusqlite::Connection::open(path).unwrap();
+        database
+            .execute_batch(&format!(
+                "PRAGMA page_size = 512; {OLD} CREATE TABLE logs(prompt, response);
+                 CREATE TABLE spare(a);
+                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+                 INSERT INTO logs SELECT 'a', 'b' FROM n;
+                 INSERT INTO spare SELECT printf('%.*c', 400, 'x') FROM logs;"
+            ))
+            .unwrap();
+        let root = |name: &str| -> u64 {
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+            let page = database.query_row(sql, [name], |row| row.get::<_, i64>(0));
+            page.unwrap().try_into().unwrap()
+        };
+        let (logs, spare) = (root("logs"), root("spare"));
+        let pages: i64 = database
+            .query_row("PRAGMA page_count", [], |row| row.get(0))
+            .unwrap();
+        database.close().unwrap();
+        let mut file = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .unwrap();
+        let page = |n: u64| SeekFrom::Start((n - 1) * 512);
+        let mut rows = [0; 512];
+        file.seek(page(logs)).unwrap();
+        file.read_exact(&mut rows).unwrap();
+        // Pages of the spare table become the levels; the last of them holds the rows.
+        let levels: Vec<u64> = (spare + 1..=pages.unsigned_abs()).take(18).collect();
+        let chain: Vec<u64> = std::iter::once(logs).chain(levels).collect();
+        for pair in chain.windows(2) {
+            let below = u32::try_from(pair[1]).unwrap().to_be_bytes();
+            let mut bytes = [0; 512];
+            // An inner page of a table with one cell: a page below, and a number; then the page to the right.
+            bytes[..8].copy_from_slice(&[5, 0, 0, 0, 1, 1, 0xf8, 0]);
+            bytes[8..12].copy_from_slice(&below);
+            bytes[12..14].copy_from_slice(&504_u16.to_be_bytes());
+            bytes[504..508].copy_from_slice(&below);
+            bytes[508] = 1;
+            file.seek(page(pair[0])).unwrap();
+            file.write_all(&bytes).unwrap();
+        }
+        file.seek(page(chain[chain.len() - 1])).unwrap();
+        file.write_all(&rows).unwrap();
+    }
+
+    #[test]
+    fn pages_that_lead_around_end_the_reading_and_so_does_whoever_stops_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs.db");
+        leading_around(&path);
+        let read = crate::import::tests::read_path(Llm, &path);
+        let why = read.end.unwrap_err().to_string();
+        assert!(
+            why.contains("its pages lead to one another again and again"),
+            "{why}"
+        );
+        let options = crate::import::ImportOptions::default();
+        let stop = options.stop.clone();
+        // The first thing that is read of it is where it leads around.
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            stop.cancel();
+        });
+        let read = crate::import::read(Llm, &path, &options, &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        });
+        stopper.join().unwrap();
+        let why = read.unwrap_err().to_string();
+        let is_either = why.contains("was stopped") || why.contains("again and again");
+        assert!(is_either, "{why}");
     }
 
     #[test]

@@ -23,12 +23,14 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
+use tokio_util::sync::CancellationToken;
+
 use draft::PieceFeed;
 use file::ForeignFile;
 
 use crate::record::ledger::imported::{ImportFormat, ImportedRole};
 
-/// Most bytes of all texts of one conversation: 16 MiB.
+/// Most bytes of one conversation, as it is put on record: 16 MiB.
 pub const MAX_CONVERSATION: usize = 16 << 20;
 
 /// One message as its source has it, before secrets are removed.
@@ -182,11 +184,13 @@ pub struct SourceError {
 pub type TakePiece<'a> = &'a mut dyn FnMut(SourcePiece) -> ControlFlow<()>;
 
 /// What a reader may need beside the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ImportOptions<'a> {
     /// The key of texts that the adaptive utility agent has encrypted: 64 hexadecimal digits, as
     /// they stand in its `AUA_ENCRYPTION_KEY`.
     pub aua_key: Option<&'a str>,
+    /// Whoever cancels it wants no more of the file: reading ends soon, in the middle of a piece, too.
+    pub stop: CancellationToken,
 }
 
 /// Reads a file of a format and hands on what it has.
@@ -200,7 +204,7 @@ pub fn read(
     options: &ImportOptions<'_>,
     take: TakePiece<'_>,
 ) -> Result<SourceFile, SourceError> {
-    let file = ForeignFile::open(path)?;
+    let file = ForeignFile::open(path, &options.stop)?;
     if let Some(error) = guess::other_format(&file, format) {
         return Err(error);
     }
@@ -217,22 +221,23 @@ pub fn read(
 
 /// Whose file this looks like; none where that can't be told.
 pub fn looks_like(path: &Path) -> Option<ImportFormat> {
-    let file = ForeignFile::open(path).ok()?;
+    let file = ForeignFile::open(path, &CancellationToken::new()).ok()?;
     guess::formats_of(&file).first().copied()
 }
 
 /// Reads the files of version 0.7 of the adaptive utility agent in the folder of a project:
 /// `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, a piece a line. What is known of each file
-/// comes back, by its name in the folder.
+/// that could be read comes back, by its name in the folder; one that could not is handed on as refused.
 ///
 /// # Errors
 ///
-/// [`SourceError`] if there is none of them, or one can't be read.
+/// [`SourceError`] if there is none of them, or none can be read.
 pub fn read_flat_aua(
     folder: &Path,
+    options: &ImportOptions<'_>,
     take: TakePiece<'_>,
 ) -> Result<Vec<(String, SourceFile)>, SourceError> {
-    aua::read_flat(folder, take)
+    aua::read_flat(folder, &options.stop, take)
 }
 
 #[cfg(test)]

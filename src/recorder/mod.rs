@@ -51,7 +51,9 @@ pub use batch::failpoint::{Failpoint, FailpointWatch, unwatched};
 pub use blocks::block_elsewhere;
 pub use comparison::{ExpectedRef, LogPosition, RefPosition, ref_position};
 pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
-pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
+pub use entries::artifacts::{
+    ArtifactField, ArtifactFields, ArtifactId, NewArtifact, RecordedArtifact, always,
+};
 pub use entries::auth::{AuthKeyChange, AuthKeyFault, is_last, revocable, revoked_at};
 pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
 pub use entries::erase::{Erasure, ErasureReach, ErasureResult, tombstone_of};

@@ -54,8 +54,9 @@ row! {
         digest: Option<Hash32> = "digest",
         /// What its source was like, as a hint.
         tag: Option<Vec<u8>> = "source_tag",
-        /// When it was changed, as its source says.
-        updated_at: Option<Seconds> = "updated_at",
+        /// When it was changed last, as its source says: its own time or that of its newest message, the later
+        /// one; else when it began.
+        changed_at: Option<Seconds> = "changed_at",
     }
 }
 
@@ -160,7 +161,10 @@ impl ReadStore {
         format: ImportFormat,
         source_id: &str,
     ) -> Result<Option<KnownImport>, StoreError> {
-        let sql = "SELECT id, digest, source_tag, updated_at FROM imported_conversation
+        let sql = "SELECT id, digest, source_tag, ifnull(nullif(max(ifnull(updated_at, -1),
+                           ifnull((SELECT max(m.at) FROM imported_message m WHERE m.n >= c.line << 20 AND m.n < (c.line + 1) << 20), -1)),
+                           -1), created_at) AS changed_at
+                     FROM imported_conversation c
                     WHERE format = ?1 AND source_id = ?2 AND state = 'current' ORDER BY line DESC LIMIT 1";
         let what = ImportedConversation::READING;
         self.one(what, sql, values![format, source_id])

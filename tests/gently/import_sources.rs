@@ -174,7 +174,7 @@ fn all_of_version_0_7_comes_once_where_its_own_migration_loses_and_doubles() {
     assert_eq!(theirs["promotions"].as_array().unwrap().len(), 0);
     assert_eq!(theirs["corrections"].as_array().unwrap().len(), 2);
     let mut pieces = Vec::new();
-    let files = read_flat_aua(folder.path(), &mut |piece| {
+    let files = read_flat_aua(folder.path(), &ImportOptions::default(), &mut |piece| {
         pieces.push(piece);
         ControlFlow::Continue(())
     })

@@ -710,6 +710,44 @@ fn what_is_older_takes_no_place_and_what_is_newer_is_not_erased_with_it() {
     assert_eq!(consistent(&person), "yes");
 }
 
+/// An export of one conversation, whose messages alone say when they were written.
+fn export_without_times(texts: &[(&str, u64)]) -> String {
+    let mut mapping = json!({});
+    let mut parent = Value::Null;
+    for (n, (text, at)) in texts.iter().enumerate() {
+        let id = format!("m{n}");
+        mapping[&id] = json!({"parent": parent, "children": [], "message": {
+            "author": {"role": "user"}, "create_time": at, "content": {"content_type": "text", "parts": [text]}}});
+        parent = json!(id);
+    }
+    json!([{"id": "a", "title": "T", "mapping": mapping}]).to_string()
+}
+
+#[test]
+fn what_is_older_by_its_messages_takes_no_place_either() {
+    let person = somebody();
+    let take = |texts: &[(&str, u64)]| {
+        let path = write_file(&person, export_without_times(texts).as_bytes());
+        let told = person.gently(&["import", "chatgpt", &path, "--json"]);
+        told.exits(0).json()
+    };
+    let (first, second) = (
+        ("the caracal", 1_700_000_000),
+        ("the wombat", 1_700_000_100),
+    );
+    assert_eq!(take(&[first, second])["recorded"], 1);
+    let older = take(&[first]);
+    assert_eq!(older["skipped"], json!({"older": 1}), "{older:#}");
+    let newer = take(&[first, second, ("the zorilla", 1_700_000_200)]);
+    assert_eq!(
+        (&newer["recorded"], &newer["replaced"]),
+        (&json!(1), &json!(1))
+    );
+    // What was written at the same time, and says something else, is what is there now.
+    let same = take(&[first, second, ("the ibex", 1_700_000_200)]);
+    assert_eq!(same["replaced"], 1, "{same:#}");
+}
+
 /// The example of the page is one that is taken.
 #[test]
 fn what_the_page_shows_can_be_imported() {

@@ -40,7 +40,7 @@ const WORDS: ConfirmWords = ConfirmWords {
 };
 /// The reason of times that are left out, which leaves their messages there.
 const TIME: &str = "time";
-/// So many refused pieces are named; `--json` has all of them.
+/// So many refused pieces are named on the screen; `--json` names more.
 const NAMED: usize = 20;
 /// Between two looks at how far it is.
 const FRAME: Duration = Duration::from_millis(200);
@@ -258,8 +258,13 @@ fn report(
              conversation is recorded a second time; gently erase imported-N takes the older one away"
         ));
     }
-    if let Some(more) = and_more(outcome.refusals.len().saturating_sub(NAMED)) {
-        say(&format!("{more} refused: --json names all of them"));
+    let refused = usize::try_from(outcome.counts.all_refused()).unwrap_or(usize::MAX);
+    if let Some(more) = and_more(refused.saturating_sub(NAMED)) {
+        let named = match outcome.refusals.len() {
+            named if named < refused => format!("the first {named}"),
+            _ => "all of them".to_owned(),
+        };
+        say(&format!("{more} refused: --json names {named}"));
     }
     if outcome.end == ImportEnd::Whole && outcome.counts.is_nothing_but("only") {
         say(&no_such_title(&request.source, outcome));

@@ -228,12 +228,12 @@ const BESIDE: [&str; 3] = ["by", "import", "replaces"];
 
 /// SHA-256 of the canonical JSON of what an imported conversation says: the content of its document
 /// without who received it, with which import, and in whose place. None where that can't be printed.
-pub fn digest_of(content: &Value) -> Option<Hash32> {
-    let mut said = content.as_object()?.clone();
+pub fn digest_of(mut content: Value) -> Option<Hash32> {
+    let said = content.as_object_mut()?;
     for key in BESIDE {
         said.remove(key);
     }
-    canon::digest(&Value::Object(said)).ok()
+    canon::digest(&content).ok()
 }
 
 /// What stands in a document beside the text of one message.
@@ -281,7 +281,7 @@ pub fn imported_of(
     if kind != IMPORTED_CONVERSATION {
         return None;
     }
-    let said = content(document).and_then(|content| said(line, id, &content));
+    let said = content(document).and_then(|content| said(line, id, content));
     Some(said.unwrap_or_else(|| ImportedGiven {
         conversation: gone(line, id),
         messages: Vec::new(),
@@ -371,11 +371,11 @@ fn time(value: Option<&Value>) -> Option<Seconds> {
     Seconds::new(value?.as_u64()?).ok()
 }
 
-fn said(line: u64, id: &str, content: &Value) -> Option<ImportedGiven> {
+fn said(line: u64, id: &str, content: Value) -> Option<ImportedGiven> {
     let text = |key: &str| content.get(key).and_then(Value::as_str);
     let mut messages = Vec::new();
     for (i, _) in (0..).zip(content.get("messages")?.as_array()?) {
-        let message = MessageOnRecord::of(content, i)?;
+        let message = MessageOnRecord::of(&content, i)?;
         messages.push(ImportedMessage {
             n: message_number(line, i),
             line,
@@ -385,22 +385,25 @@ fn said(line: u64, id: &str, content: &Value) -> Option<ImportedGiven> {
             at: message.at,
         });
     }
-    let conversation = ImportedConversation {
+    let replaces = text("replaces").map(str::to_owned);
+    let mut conversation = ImportedConversation {
         line,
         id: id.to_owned(),
-        format: Some(format_of(content)?),
+        format: Some(format_of(&content)?),
         source_id: Some(text("source_id")?.to_owned()),
-        digest: Some(digest_of(content)?),
+        digest: None,
         created_at: time(content.get("created_at")),
         updated_at: time(content.get("updated_at")),
         messages: u64::try_from(messages.len()).unwrap_or(u64::MAX),
         import: Some(text("import")?.to_owned()),
         state: ImportedState::Current,
     };
+    // Last, since it takes the content, which may be large.
+    conversation.digest = Some(digest_of(content)?);
     Some(ImportedGiven {
         conversation,
         messages,
-        replaces: text("replaces").map(str::to_owned),
+        replaces,
     })
 }
 
@@ -462,8 +465,8 @@ mod tests {
         let first = conversation("import:000001", Value::Null);
         let again = conversation("import:000002", json!("imported:000001"));
         assert_eq!(
-            digest_of(&first),
-            digest_of(&again),
+            digest_of(first.clone()),
+            digest_of(again.clone()),
             "nothing else was said"
         );
         let mut all = ImportedConversations::default();
@@ -503,7 +506,7 @@ mod tests {
             ]
         );
         assert_eq!(rows[&6], gone(6, "imported:000003"));
-        assert_eq!(rows[&5].digest, digest_of(&first));
+        assert_eq!(rows[&5].digest, digest_of(first.clone()));
     }
 
     /// A conversation of messages, each a role, a text, which is its id, and what it replies to.
@@ -550,7 +553,7 @@ mod tests {
             conversation("i", Value::Null),
         );
         other["messages"][0]["text"] = json!("Hello!");
-        assert!(digest_of(&one).is_some());
-        assert_ne!(digest_of(&one), digest_of(&other));
+        assert!(digest_of(one.clone()).is_some());
+        assert_ne!(digest_of(one.clone()), digest_of(other));
     }
 }

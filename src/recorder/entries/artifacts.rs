@@ -4,6 +4,7 @@
 //! A later state of something is a new artifact with the same id and another kind; the rows never
 //! change.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -46,11 +47,6 @@ pub enum ArtifactField {
 }
 
 impl ArtifactField {
-    /// It, as its document has it where texts are kept.
-    pub fn to_json(&self) -> Value {
-        self.clone().value(true)
-    }
-
     /// It, with its texts or with none.
     fn value(self, has_text: bool) -> Value {
         match self {
@@ -72,6 +68,33 @@ impl ArtifactField {
             ArtifactField::Document(document) => document,
             ArtifactField::Null => Value::Null,
         }
+    }
+}
+
+/// As its document has it where texts are kept.
+impl Serialize for ArtifactField {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ArtifactField::Text(text) => serializer.serialize_str(text.as_str()),
+            ArtifactField::Word(word) => serializer.serialize_str(word),
+            ArtifactField::Number(number) => serializer.serialize_u64(*number),
+            ArtifactField::Flag(flag) => serializer.serialize_bool(*flag),
+            ArtifactField::Hash(hash) => serializer.collect_str(hash),
+            ArtifactField::Time(time) => serializer.collect_str(time),
+            ArtifactField::List(fields) => serializer.collect_seq(fields),
+            ArtifactField::Map(fields) => ArtifactFields(fields).serialize(serializer),
+            ArtifactField::Document(document) => document.serialize(serializer),
+            ArtifactField::Null => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// Values by their names, as [`ArtifactField::Map`] has them.
+pub struct ArtifactFields<'a>(pub &'a [(&'static str, ArtifactField)]);
+
+impl Serialize for ArtifactFields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, field)| (key, field)))
     }
 }
 

@@ -40,7 +40,8 @@ pub struct ImportBatch {
 impl Recorder {
     /// Records conversations, all or none.
     ///
-    /// [`RecorderError::NotAllowed`] when another import was at it meanwhile, and nothing is recorded then.
+    /// [`RecorderError::NotAllowed`] when another import or an erasure was at it meanwhile, and nothing is recorded
+    /// then.
     pub async fn imported(
         &self,
         batch: ImportBatch,
@@ -74,8 +75,8 @@ impl Recorder {
 
 fn meanwhile() -> RecorderError {
     RecorderError::NotAllowed {
-        reason: "another import was recorded meanwhile; what this one recorded before stays: give the same command \
-                 again, and it goes on with what is missing"
+        reason: "another import was recorded, or a conversation of this one erased, meanwhile; what this one recorded \
+                 before, and was not erased, stays: give the same command again, and it goes on with what is missing"
             .to_owned(),
     }
 }

@@ -10,13 +10,14 @@ use crate::app::home::open::OpenHomeError;
 use crate::govern::sanitize::{Placeholders, redact_document, redact_with};
 use crate::import::{SourceAudit, SourcePromotion};
 use crate::keys::ImportKey;
+use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::imported::{
     IMPORTED_AUDIT, IMPORTED_PROMOTION, ImportFormat, digest_of,
 };
 use crate::record::ledger::item::content;
 use crate::record::unseen::spelled;
-use crate::recorder::ArtifactField;
+use crate::recorder::{ArtifactField, ArtifactFields};
 use crate::store::{ArtifactFilter, ReadStore};
 
 /// The largest whole number that every reader of JSON keeps.
@@ -67,11 +68,11 @@ impl BesideOnRecord {
                 let Some(content) = content(row.document.as_deref()) else {
                     continue;
                 };
-                let digest = digest_of(&content);
-                let named = content["source_id"].as_str();
+                let named = content["source_id"].as_str().map(str::to_owned);
+                let digest = digest_of(content);
                 // Logs have no id: each is known by what it says.
                 let name = match (named, digest) {
-                    (Some(name), _) => name.to_owned(),
+                    (Some(name), _) => name,
                     (None, Some(digest)) => digest.to_string(),
                     (None, None) => continue,
                 };
@@ -135,7 +136,7 @@ pub fn promotion(
     BesideArtifact {
         kind: IMPORTED_PROMOTION,
         prefix: IMPORTED_PROMOTION,
-        digest: digest_of(&ArtifactField::Map(said.clone()).to_json()),
+        digest: canon::digest(&ArtifactFields(&said)).ok(),
         said,
         removed,
         name: source_id,
@@ -157,7 +158,7 @@ pub fn audit(format: ImportFormat, source: SourceAudit) -> BesideArtifact {
         ("rows", ArtifactField::Document(rows)),
         ("verified", ArtifactField::Flag(false)),
     ];
-    let digest = digest_of(&ArtifactField::Map(said.clone()).to_json());
+    let digest = canon::digest(&ArtifactFields(&said)).ok();
     BesideArtifact {
         kind: IMPORTED_AUDIT,
         prefix: "audit",

@@ -6,11 +6,13 @@ use std::ops::Range;
 use crate::govern::sanitize::{Clean, Placeholders, redact, redact_with};
 use crate::import::{SourceConversation, SourceMessage};
 use crate::keys::ImportKey;
+use crate::record::canon;
 use crate::record::hash::Hash32;
-use crate::record::ledger::imported::{HIDDEN_ID, ImportFormat, MAX_MESSAGES, digest_of};
+use crate::record::ledger::imported::{HIDDEN_ID, ImportFormat, MAX_MESSAGES};
 use crate::record::time::Seconds;
-use crate::recorder::{ArtifactField, SourceTag};
+use crate::recorder::{ArtifactField, ArtifactFields, SourceTag};
 
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// Longest id of a source that stands on record as it is, in bytes.
@@ -37,51 +39,74 @@ pub fn time_of(at: Option<i64>) -> Option<Seconds> {
     Seconds::new(u64::try_from(at?).ok()?).ok()
 }
 
+/// What looking for secrets over parts of messages may still cost in one conversation.
+struct SeamSearch<'a> {
+    /// So many bytes may still be looked at.
+    left: usize,
+    cancelled: &'a CancellationToken,
+}
+
+impl SeamSearch<'_> {
+    /// So many bytes are looked at in any conversation, whatever it is made of: some seconds of work.
+    const LEAST: usize = 16 << 20;
+    /// So many more for each byte of its texts: what stands around a place where two parts meet, in each of the
+    /// ways in which they may.
+    const EACH: usize = 8;
+
+    /// How many bytes of a text are secrets; none where it costs too much to see, or nobody wants to know any
+    /// more.
+    fn taken(&mut self, text: &str) -> Option<usize> {
+        self.left = self.left.checked_sub(text.len())?;
+        (!self.cancelled.is_cancelled()).then(|| taken(text))
+    }
+
+    /// How many bytes are secrets at most, of what stands before two parts that meet in a way, and behind them.
+    fn most(&mut self, left: &str, between: &str, behind: &[String]) -> Option<usize> {
+        behind.iter().try_fold(0, |most, right| {
+            let taken = self.taken(&format!("{left}{between}{right}"))?;
+            Some(most.max(taken))
+        })
+    }
+
+    /// What is put between two parts so that most is taken out; `seams` begins with the one between them.
+    fn way(&mut self, before: &str, text: &str, seams: &[Range<usize>]) -> Option<String> {
+        let here = text.get(seams.first()?.clone()).unwrap_or_default();
+        let left = near_end(before);
+        let behind = ways_behind(text, seams, left.contains(KEY_BLOCK));
+        let (mut best, mut most) = (here.to_owned(), self.most(left, here, &behind)?);
+        for way in ways_between(here) {
+            let taken = self.most(left, &way, &behind)?;
+            if taken > most {
+                (best, most) = (way, taken);
+            }
+        }
+        Some(best)
+    }
+}
+
 /// A text whose parts meet so that most is taken out of it: where a secret is split over some of them, what
-/// stands between them goes, and marks of what is no text come behind. Where there are very many parts
-/// nothing between them stays.
-fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
-    /// So much before a seam is looked at.
-    const BEFORE_SEAM: usize = 4 << 10;
-    /// So many seams are looked at, one by one.
-    const MOST_SEAMS: usize = 200;
+/// stands between them goes, and marks of what is no text come behind. None where that costs too much to see.
+fn joined<'t>(
+    text: &'t str,
+    seams: &[Range<usize>],
+    search: &mut SeamSearch<'_>,
+) -> Option<Cow<'t, str>> {
     let [first, ..] = seams else {
-        return Cow::Borrowed(text);
+        return Some(Cow::Borrowed(text));
     };
     let part = |range: Range<usize>| text.get(range).unwrap_or_default();
     let mut whole = part(0..first.start).to_owned();
     let mut marks: Vec<&str> = Vec::new();
     for (n, seam) in seams.iter().enumerate() {
         let here = part(seam.clone());
-        let ways = ways_between(here);
-        let way = match seams.len() <= MOST_SEAMS {
-            false => "",
-            true => {
-                let from = boundary_before(&whole, whole.len().saturating_sub(BEFORE_SEAM));
-                let left = whole.get(from..).unwrap_or_default();
-                let behind = ways_behind(text, &seams[n..]);
-                let most = |between: &str| {
-                    let all = behind.iter();
-                    let all = all.map(|right| taken(&format!("{left}{between}{right}")));
-                    all.max().unwrap_or_default()
-                };
-                let (mut best, mut most_taken) = (here, most(here));
-                for way in &ways {
-                    let taken = most(way);
-                    if taken > most_taken {
-                        (best, most_taken) = (way, taken);
-                    }
-                }
-                best
-            }
-        };
+        let way = search.way(&whole, text, &seams[n..])?;
         match way == here {
             true => {
                 put_marks(&mut whole, &mut marks);
                 whole.push_str(here);
             }
             false => {
-                whole.push_str(way);
+                whole.push_str(&way);
                 marks.extend(here.lines().map(str::trim).filter(|mark| !mark.is_empty()));
             }
         }
@@ -89,7 +114,7 @@ fn joined<'t>(text: &'t str, seams: &[Range<usize>]) -> Cow<'t, str> {
         whole.push_str(part(seam.end..end));
     }
     put_marks(&mut whole, &mut marks);
-    Cow::Owned(whole)
+    Some(Cow::Owned(whole))
 }
 
 /// Puts marks, each on a line of its own, behind a text from between whose parts they were taken.
@@ -119,25 +144,57 @@ fn boundary_before(text: &str, at: usize) -> usize {
     begins.next().unwrap_or_default()
 }
 
+/// How a key begins that stands on several lines, and takes more room than any other secret.
+const KEY_BLOCK: &str = "-----BEGIN";
+/// So much is looked at of a word that is not ended, and of such a key.
+const FAR: usize = 4 << 10;
+/// So much around such a word.
+const NEAR: usize = 400;
+
+/// The end of a text in which a secret may begin that goes on behind it: its last word, with what stands before
+/// that, or the key that it is in.
+fn near_end(text: &str) -> &str {
+    let tail = |most: usize| {
+        let from = boundary_before(text, text.len().saturating_sub(most));
+        text.get(from..).unwrap_or_default()
+    };
+    let far = tail(FAR);
+    if let Some(begin) = far.rfind(KEY_BLOCK) {
+        return far.get(begin..).unwrap_or_default();
+    }
+    let word = far.rsplit(char::is_whitespace).next().unwrap_or_default();
+    tail((word.len() + NEAR).min(FAR))
+}
+
+/// How much of a text a secret can go on in that began before it: its first word, with what stands behind that.
+fn near_begin(text: &str, is_key: bool) -> usize {
+    match text.find(char::is_whitespace) {
+        Some(end) if !is_key => (end + NEAR).min(FAR),
+        _ => FAR,
+    }
+}
+
 /// What may stand behind the first of some seams: one part, two that meet without a break, three, and so
 /// on, each with the beginning of the part behind it.
-fn ways_behind(text: &str, seams: &[Range<usize>]) -> Vec<String> {
-    /// So much behind a seam is looked at.
-    const BEHIND_SEAM: usize = 4 << 10;
+fn ways_behind(text: &str, seams: &[Range<usize>], is_key: bool) -> Vec<String> {
     /// A secret is looked for in so many parts at most.
     const MOST_PARTS: usize = 24;
     let (mut met, mut ways) = (String::new(), Vec::new());
     for (n, seam) in seams.iter().enumerate().take(MOST_PARTS) {
-        let room = BEHIND_SEAM.saturating_sub(met.len());
-        if room == 0 {
-            break;
-        }
+        let room = FAR.saturating_sub(met.len());
         let next = seams.get(n + 1);
         let end = next.map_or(text.len(), |next| next.start);
         let end = boundary_before(text, end.min(seam.end + room));
         met.push_str(text.get(seam.end..end).unwrap_or_default());
+        let most = near_begin(&met, is_key);
+        if met.len() >= most {
+            met.truncate(boundary_before(&met, most));
+            ways.push(met);
+            break;
+        }
         let rest = next.filter(|next| next.start == end).map(|next| {
-            let end = boundary_before(text, text.len().min(next.end + room));
+            let end = next.end + most - met.len();
+            let end = boundary_before(text, text.len().min(end));
             text.get(next.start..end).unwrap_or_default()
         });
         ways.push(format!("{met}{}", rest.unwrap_or_default()));
@@ -223,6 +280,7 @@ pub fn cleaned(
     key: &ImportKey,
     format: ImportFormat,
     source: &SourceConversation,
+    cancelled: &CancellationToken,
 ) -> Result<CleanConversation, (&'static str, String)> {
     let count = source.messages.len();
     if count > MAX_MESSAGES {
@@ -234,6 +292,16 @@ pub fn cleaned(
         numbers: Placeholders::new([0; 32]),
         removed: 0,
         bytes: 0,
+        search: SeamSearch {
+            left: SeamSearch::LEAST
+                + SeamSearch::EACH
+                    * source
+                        .messages
+                        .iter()
+                        .map(|one| one.text.len())
+                        .sum::<usize>(),
+            cancelled,
+        },
     };
     let time = |at| time_of(at).map_or(ArtifactField::Null, |at| ArtifactField::Number(at.get()));
     let title = cleaner.optional(source.title.as_deref());
@@ -242,7 +310,11 @@ pub fn cleaned(
         .messages
         .iter()
         .map(|message| cleaner.message(message));
-    let messages = messages.collect();
+    let messages = messages.collect::<Option<_>>().ok_or_else(|| {
+        let why =
+            "its messages have too many parts to look for secrets over each two of them".to_owned();
+        ("too_many_parts", why)
+    })?;
     let current = cleaner.id(source.current.as_deref());
     let said = vec![
         ("created_at", time(source.created_at)),
@@ -254,10 +326,9 @@ pub fn cleaned(
         ("title", title),
         ("updated_at", time(source.updated_at)),
     ];
-    let content = ArtifactField::Map(said.clone()).to_json();
-    let digest = digest_of(&content);
-    let digest = digest.ok_or_else(|| {
-        let why = "it can't be written as canonical JSON".to_owned();
+    // What stands beside it on record is no part of what it says; see `record::ledger::imported::digest_of`.
+    let digest = canon::digest(&ArtifactFields(&said)).map_err(|error| {
+        let why = format!("it can't be written as canonical JSON: {error}");
         ("not_json", why)
     })?;
     Ok(CleanConversation {
@@ -274,6 +345,7 @@ struct ConversationCleaner<'a> {
     numbers: Placeholders,
     removed: u64,
     bytes: usize,
+    search: SeamSearch<'a>,
 }
 
 impl ConversationCleaner<'_> {
@@ -298,22 +370,21 @@ impl ConversationCleaner<'_> {
         }
     }
 
-    fn message(&mut self, message: &SourceMessage) -> ArtifactField {
+    /// A message without its secrets; none where looking for them was given up.
+    fn message(&mut self, message: &SourceMessage) -> Option<ArtifactField> {
         /// About so many bytes stand around a text.
         const AROUND: usize = 200;
         self.bytes += AROUND;
         let at = time_of(message.at).map(|at| ArtifactField::Number(at.get()));
-        ArtifactField::Map(vec![
+        let text = joined(&message.text, &message.seams, &mut self.search)?;
+        Some(ArtifactField::Map(vec![
             ("at", at.unwrap_or(ArtifactField::Null)),
             ("id", self.id(Some(&message.id))),
             ("model", self.optional(message.model.as_deref())),
             ("parent", self.id(message.parent.as_deref())),
             ("role", ArtifactField::Word(message.role.name().to_owned())),
-            (
-                "text",
-                ArtifactField::Text(self.text(&joined(&message.text, &message.seams))),
-            ),
-        ])
+            ("text", ArtifactField::Text(self.text(&text))),
+        ]))
     }
 }
 
@@ -346,7 +417,12 @@ mod tests {
             }
             text.push_str(part);
         }
-        joined(&text, &seams).into_owned()
+        let cancelled = CancellationToken::new();
+        let mut search = SeamSearch {
+            left: SeamSearch::LEAST,
+            cancelled: &cancelled,
+        };
+        joined(&text, &seams, &mut search).unwrap().into_owned()
     }
 
     fn of(parts: &[&str]) -> String {
@@ -388,5 +464,69 @@ mod tests {
         assert_eq!(meeting(&whole), "see\n[image]\nend");
         let long = "ü".repeat(9_000);
         assert_eq!(of(&[&long, &long, "end"]), format!("{long}\n{long}\nend"));
+    }
+
+    /// How many bytes are looked at to put so many parts of a length together.
+    fn looked_at(parts: usize, length: usize) -> Option<usize> {
+        let part = "some words of a text ".repeat(length / 21 + 1);
+        let (mut text, mut seams) = (part.clone(), Vec::new());
+        for _ in 1..parts {
+            seams.push(text.len() - 1..text.len() + 1);
+            text.push('\n');
+            text.push_str(&part);
+        }
+        let cancelled = CancellationToken::new();
+        let most = 200 << 20;
+        let mut search = SeamSearch {
+            left: most,
+            cancelled: &cancelled,
+        };
+        let text = joined(&text, &seams, &mut search);
+        text.map(|_| most - search.left)
+    }
+
+    #[test]
+    fn what_is_looked_at_grows_with_the_text_and_not_with_its_square() {
+        let (few, many) = (looked_at(50, 500).unwrap(), looked_at(200, 500).unwrap());
+        assert!(many <= 5 * few, "{few} {many}");
+        assert!(many <= 20 * 200 * 500, "{many}");
+        let long = looked_at(50, 20_000).unwrap();
+        assert!(long <= 50 * 20_000, "{long}");
+    }
+
+    #[test]
+    fn looking_is_given_up_where_it_costs_too_much_or_nobody_wants_to_know() {
+        let cancelled = CancellationToken::new();
+        let mut search = SeamSearch {
+            left: 10,
+            cancelled: &cancelled,
+        };
+        let text = "one two\nthree four";
+        let seam = 7..8;
+        assert!(joined(text, std::slice::from_ref(&seam), &mut search).is_none());
+        search.left = SeamSearch::LEAST;
+        assert!(joined(text, std::slice::from_ref(&seam), &mut search).is_some());
+        cancelled.cancel();
+        assert!(joined(text, std::slice::from_ref(&seam), &mut search).is_none());
+    }
+
+    #[test]
+    fn a_key_over_several_parts_meets() {
+        let body = "MIIEowIBAAKCAQEA7bq2Yb8u9dC1x0kq3ZsP".repeat(20);
+        let parts: Vec<&str> = [&body[..300], &body[300..600], &body[600..]].into();
+        let block = format!(
+            "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+            body
+        );
+        assert!(taken(&block) > 600, "{}", taken(&block));
+        let all = [
+            "-----BEGIN RSA PRIVATE KEY-----",
+            parts[0],
+            parts[1],
+            parts[2],
+            "-----END RSA PRIVATE KEY-----",
+        ];
+        let text = of(&all);
+        assert!(taken(&text) >= body.len(), "{text}");
     }
 }

@@ -13,6 +13,7 @@ mod beside;
 mod conversation;
 mod look;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -61,7 +62,13 @@ const BATCH_BYTES: usize = 4 << 20;
 /// So many conversations are.
 const BATCH: usize = 256;
 /// So many pieces are read ahead.
-const AHEAD: usize = 2;
+const AHEAD: usize = 1;
+/// So many things that are refused are named each; more are counted alone, since all names are in memory.
+const MOST_NAMED: usize = 50_000;
+/// Most characters of what a refused thing is called, and of where it stands.
+const MOST_OF_NAME: usize = 200;
+/// Most characters of why it is refused.
+const MOST_OF_REASON: usize = 1_000;
 /// Where the adaptive utility agent has the key of its texts.
 const AUA_KEY: &str = "AUA_ENCRYPTION_KEY";
 
@@ -149,7 +156,7 @@ pub struct ImportOutcome {
     pub files: Vec<(String, SourceFile)>,
     /// What became of what it has.
     pub counts: ImportCounts,
-    /// Each thing that is refused.
+    /// Each thing that is refused; of very many the first ones, up to [`MOST_NAMED`].
     pub refusals: Vec<RefusedPiece>,
     /// How it ended.
     pub end: ImportEnd,
@@ -312,7 +319,8 @@ impl<'a> ImportRun<'a> {
         cancelled: &CancellationToken,
         tell: &dyn Fn(&ImportCounts),
     ) -> Result<ImportOutcome, OpenHomeError> {
-        let (mut pieces, reader) = start_reading(request);
+        let stop = cancelled.child_token();
+        let (mut pieces, reader) = start_reading(request, stop.clone());
         let mut end = ImportEnd::Whole;
         let mut fault = loop {
             let piece = tokio::select! {
@@ -324,7 +332,7 @@ impl<'a> ImportRun<'a> {
                 piece = pieces.recv() => piece,
             };
             let Some(piece) = piece else { break None };
-            let taken = self.take(piece).await;
+            let taken = self.take(piece, cancelled).await;
             tell(&self.counts);
             if let Err(fault) = taken {
                 end = ImportEnd::Stopped;
@@ -332,6 +340,10 @@ impl<'a> ImportRun<'a> {
             }
         };
         drop(pieces);
+        // What stops the import stops the reading, in the middle of a piece, too.
+        if fault.is_some() || end != ImportEnd::Whole {
+            stop.cancel();
+        }
         if fault.is_none()
             && let Err(why) = self.record().await
         {
@@ -394,10 +406,14 @@ impl<'a> ImportRun<'a> {
     }
 
     /// Takes the next piece of the file.
-    async fn take(&mut self, piece: SourcePiece) -> Result<(), OpenHomeError> {
+    async fn take(
+        &mut self,
+        piece: SourcePiece,
+        cancelled: &CancellationToken,
+    ) -> Result<(), OpenHomeError> {
         self.counts.read += 1;
         match piece {
-            SourcePiece::Conversation(source) => self.conversation(&source)?,
+            SourcePiece::Conversation(source) => self.conversation(&source, cancelled)?,
             SourcePiece::Refused(refused) => self.refuse(refused),
             SourcePiece::Correction(source) => self.correction(&source),
             SourcePiece::Promotion(source) => {
@@ -417,16 +433,18 @@ impl<'a> ImportRun<'a> {
     }
 
     /// Counts what can't be taken; it is named without secrets.
-    fn refuse(&mut self, mut refused: RefusedPiece) {
-        refused.place = clean(&refused.place);
-        refused.name = refused.name.as_deref().map(clean);
-        refused.detail = clean(&refused.detail);
-        *self
-            .counts
-            .refused
-            .entry(refused.reason.to_owned())
-            .or_default() += 1;
-        self.refusals.push(refused);
+    fn refuse(&mut self, refused: RefusedPiece) {
+        let counted = self.counts.refused.entry(refused.reason.to_owned());
+        *counted.or_default() += 1;
+        if self.refusals.len() == MOST_NAMED {
+            return;
+        }
+        self.refusals.push(RefusedPiece {
+            place: clean(&cut(&refused.place, MOST_OF_NAME)),
+            name: refused.name.map(|name| clean(&cut(&name, MOST_OF_NAME))),
+            reason: refused.reason,
+            detail: clean(&cut(&refused.detail, MOST_OF_REASON)),
+        });
     }
 
     fn skip(&mut self, reason: &str) {
@@ -518,13 +536,7 @@ impl<'a> ImportRun<'a> {
                 return Some("only");
             }
         }
-        let newest = source
-            .messages
-            .iter()
-            .filter_map(|message| message.at)
-            .max();
-        let changed = time_of(source.updated_at.max(newest).or(source.created_at));
-        match (self.since, changed) {
+        match (self.since, changed_at(source)) {
             (Some(since), Some(changed)) if changed < since => return Some("since"),
             (Some(_), None) => return Some("undated"),
             _ => {}
@@ -532,7 +544,11 @@ impl<'a> ImportRun<'a> {
         source.messages.is_empty().then_some("empty")
     }
 
-    fn conversation(&mut self, source: &SourceConversation) -> Result<(), OpenHomeError> {
+    fn conversation(
+        &mut self,
+        source: &SourceConversation,
+        cancelled: &CancellationToken,
+    ) -> Result<(), OpenHomeError> {
         let place = || format!("conversation {}", source.source_id);
         let refused = |(reason, detail)| RefusedPiece {
             place: place(),
@@ -557,11 +573,8 @@ impl<'a> ImportRun<'a> {
             self.counts.unchanged += 1;
             return Ok(());
         }
-        let (before, now) = (
-            known.as_ref().and_then(|known| known.updated_at),
-            time_of(source.updated_at),
-        );
-        match (before, now) {
+        let before = known.as_ref().and_then(|known| known.changed_at);
+        match (before, changed_at(source)) {
             (Some(before), Some(now)) if now < before => {
                 self.skip("older");
                 return Ok(());
@@ -573,8 +586,10 @@ impl<'a> ImportRun<'a> {
             }
             _ => {}
         }
-        let clean = match cleaned(&self.key, self.format, source) {
+        let clean = match cleaned(&self.key, self.format, source, cancelled) {
             Ok(clean) => clean,
+            // It is not dealt with, and is read again by the next import.
+            Err(_) if cancelled.is_cancelled() => return Ok(()),
             Err(why) => {
                 self.refuse(refused(why));
                 return Ok(());
@@ -783,25 +798,44 @@ impl ImportWriter<'_> {
     }
 }
 
+/// When a conversation was changed last, as far as its source says: its own time or that of its newest message,
+/// the later one; else when it began.
+fn changed_at(source: &SourceConversation) -> Option<Seconds> {
+    let times = source.messages.iter().filter_map(|message| message.at);
+    time_of(source.updated_at.max(times.max()).or(source.created_at))
+}
+
+/// The beginning of a text, up to so many characters.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some((at, _)) => Cow::Owned(format!("{}…", text.get(..at).unwrap_or_default())),
+    }
+}
+
 /// What a reading thread gives.
 type SourceReader = JoinHandle<SourceRead>;
 type SourceRead = Result<Vec<(String, SourceFile)>, SourceError>;
 
 /// Starts to read a file; it ends when nobody takes its pieces any more.
-fn start_reading(request: &ImportRequest) -> (Receiver<SourcePiece>, SourceReader) {
+fn start_reading(
+    request: &ImportRequest,
+    stop: CancellationToken,
+) -> (Receiver<SourcePiece>, SourceReader) {
     let (to, pieces) = channel(AHEAD);
     let (format, source) = (request.format, request.source.clone());
     let aua_key = open::env(AUA_KEY).and_then(|key| key.into_string().ok());
     let reader = std::thread::spawn(move || {
         let options = ImportOptions {
             aua_key: aua_key.as_deref(),
+            stop,
         };
         let mut take = |piece| match to.blocking_send(piece) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         };
         match &source {
-            ImportSource::FlatFolder(folder) => read_flat_aua(folder, &mut take),
+            ImportSource::FlatFolder(folder) => read_flat_aua(folder, &options, &mut take),
             ImportSource::File(file) => {
                 let read = read(format, file, &options, &mut take)?;
                 Ok(vec![(String::new(), read)])
