@@ -27,6 +27,8 @@ const MAX_INFLATED: u64 = 16 << 30;
 const MAX_RATIO: u64 = 1000;
 /// Most bytes of what a ZIP says of its files: room for some hundred thousand pictures.
 const MAX_DIRECTORY: u64 = 8 << 20;
+/// Room of so many bytes is kept from one element of a list to the next.
+const KEPT: usize = 1 << 20;
 /// How a ZIP begins.
 const ZIP: &[u8] = b"PK";
 /// How the last part of a ZIP begins, and how many bytes that has where nothing is said of the ZIP.
@@ -192,7 +194,14 @@ fn elements(
         number += 1;
         let read = match scanner.next(MAX_PIECE, &mut element) {
             Ok(ScannedElement::End) => return Ok(()),
-            Ok(ScannedElement::Whole) => parse(&element),
+            Ok(ScannedElement::Whole) => {
+                let read = parse(&element);
+                // A large one is not held beside what was read of it.
+                if element.capacity() > KEPT {
+                    element = Vec::new();
+                }
+                read
+            }
             Ok(ScannedElement::TooLarge(bytes)) => Err(ImportFault::new(
                 "too_large",
                 format!("it has {bytes} bytes; {MAX_PIECE} are read"),

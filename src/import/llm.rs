@@ -602,12 +602,13 @@ impl LlmLog {
             .has(table, &["response_id", "fragment_id", "order"])
         {
             let sql = format!(
-                "SELECT fragment_id FROM {table} WHERE response_id = ?1 ORDER BY \"order\" LIMIT {MAX_MESSAGES}"
+                "SELECT fragment_id FROM {table} WHERE response_id = ?1 ORDER BY \"order\" LIMIT {}",
+                MAX_MESSAGES + 1
             );
             self.database
                 .rows(&sql, &[QueryValue::Text(response)], |row| {
                     ids.push(row.integer(0)?);
-                    Ok(())
+                    not_too_many(ids.len(), "fragments")
                 })?;
         }
         let mut joined = JoinedText::new(between);
@@ -630,12 +631,13 @@ impl LlmLog {
             &["response_id", "attachment_id", "order"],
         ) {
             let sql = format!(
-                "SELECT attachment_id FROM prompt_attachments WHERE response_id = ?1 ORDER BY \"order\" LIMIT {MAX_MESSAGES}"
+                "SELECT attachment_id FROM prompt_attachments WHERE response_id = ?1 ORDER BY \"order\" LIMIT {}",
+                MAX_MESSAGES + 1
             );
             self.database
                 .rows(&sql, &[QueryValue::Text(response)], |row| {
                     ids.push(row.needed_text(0)?);
-                    Ok(())
+                    not_too_many(ids.len(), "attachments")
                 })?;
         }
         ids.iter().map(|id| self.attachment(Some(id))).collect()
@@ -676,6 +678,15 @@ impl LlmLog {
         }
         Ok(said)
     }
+}
+
+/// That an answer has not more of something than is read.
+fn not_too_many(count: usize, what: &str) -> Result<(), DatabaseFault> {
+    if count <= MAX_MESSAGES {
+        return Ok(());
+    }
+    let detail = format!("one of its questions has more than {MAX_MESSAGES} {what}");
+    Err(ImportFault::new("too_large", detail).into())
 }
 
 /// What the rows of a conversation call it, and their times.

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{Receiver, channel};
@@ -63,6 +64,11 @@ const BATCH_BYTES: usize = 4 << 20;
 const BATCH: usize = 256;
 /// So many pieces are read ahead.
 const AHEAD: usize = 1;
+/// A conversation that takes so many bytes is put on record before anything is read behind it: it is in memory
+/// several times meanwhile.
+const LARGE: usize = BATCH_BYTES;
+/// About so many bytes a message takes beside its text.
+const AROUND_MESSAGE: usize = 200;
 /// So many things that are refused are named each; more are counted alone, since all names are in memory.
 const MOST_NAMED: usize = 50_000;
 /// Most characters of what a refused thing is called, and of where it stands.
@@ -320,7 +326,7 @@ impl<'a> ImportRun<'a> {
         tell: &dyn Fn(&ImportCounts),
     ) -> Result<ImportOutcome, OpenHomeError> {
         let stop = cancelled.child_token();
-        let (mut pieces, reader) = start_reading(request, stop.clone());
+        let (mut pieces, dealt_with, reader) = start_reading(request, stop.clone());
         let mut end = ImportEnd::Whole;
         let mut fault = loop {
             let piece = tokio::select! {
@@ -332,14 +338,19 @@ impl<'a> ImportRun<'a> {
                 piece = pieces.recv() => piece,
             };
             let Some(piece) = piece else { break None };
+            let is_large = is_large(&piece);
             let taken = self.take(piece, cancelled).await;
+            if is_large {
+                // Where the reader is gone, the next piece says so.
+                let _ = dealt_with.send(());
+            }
             tell(&self.counts);
             if let Err(fault) = taken {
                 end = ImportEnd::Stopped;
                 break Some(fault);
             }
         };
-        drop(pieces);
+        drop((pieces, dealt_with));
         // What stops the import stops the reading, in the middle of a piece, too.
         if fault.is_some() || end != ImportEnd::Whole {
             stop.cancel();
@@ -817,12 +828,24 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
 type SourceReader = JoinHandle<SourceRead>;
 type SourceRead = Result<Vec<(String, SourceFile)>, SourceError>;
 
-/// Starts to read a file; it ends when nobody takes its pieces any more.
+/// Whether nothing is read behind a piece before it is dealt with.
+fn is_large(piece: &SourcePiece) -> bool {
+    let SourcePiece::Conversation(source) = piece else {
+        return false;
+    };
+    let messages = source.messages.iter();
+    let bytes: usize = messages.map(|one| one.text.len() + AROUND_MESSAGE).sum();
+    bytes >= LARGE
+}
+
+/// Starts to read a file; it ends when nobody takes its pieces any more. Of each large one it waits to be told that
+/// it is dealt with.
 fn start_reading(
     request: &ImportRequest,
     stop: CancellationToken,
-) -> (Receiver<SourcePiece>, SourceReader) {
+) -> (Receiver<SourcePiece>, Sender<()>, SourceReader) {
     let (to, pieces) = channel(AHEAD);
+    let (dealt_with, is_dealt_with) = std::sync::mpsc::channel();
     let (format, source) = (request.format, request.source.clone());
     let aua_key = open::env(AUA_KEY).and_then(|key| key.into_string().ok());
     let reader = std::thread::spawn(move || {
@@ -830,9 +853,13 @@ fn start_reading(
             aua_key: aua_key.as_deref(),
             stop,
         };
-        let mut take = |piece| match to.blocking_send(piece) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
+        let mut take = |piece| {
+            let is_large = is_large(&piece);
+            let is_taken = to.blocking_send(piece).is_ok();
+            match is_taken && (!is_large || is_dealt_with.recv().is_ok()) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
         };
         match &source {
             ImportSource::FlatFolder(folder) => read_flat_aua(folder, &options, &mut take),
@@ -842,7 +869,7 @@ fn start_reading(
             }
         }
     });
-    (pieces, reader)
+    (pieces, dealt_with, reader)
 }
 
 /// A correction as the record takes it; why it can't, in a word and a sentence.
