@@ -544,6 +544,9 @@ fn whole(correction: SourceCorrection) -> Result<SourceCorrection, ImportFault> 
 const PROMOTIONS: &str = ".aua/state/promotions.jsonl";
 /// Where its pairs of texts are, one better than the other.
 const PAIRS: &str = "dpo_pairs";
+/// What people do about one of them that can't be read.
+const MEND: &str =
+    "Mend that, and give the same command again: what is on record already is not recorded twice";
 
 /// Reads the files of 0.7 in a folder: `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, each
 /// line one piece. What is known of each file that could be read comes back, by its name in the folder;
@@ -586,7 +589,7 @@ pub(super) fn read_flat(
     match faults.is_empty() || !read.is_empty() {
         true => {
             for (name, error) in faults {
-                let why = format!("{}. {}", error.reason, error.remedy);
+                let why = format!("{}. {MEND}", error.reason);
                 feed.refuse(&name, None, ImportFault::new("unread", why));
             }
             Ok(read)
@@ -610,8 +613,7 @@ fn flat_files(folder: &Path, faults: &mut Vec<(String, SourceError)>) -> Vec<Pat
             file: None,
             place: name.clone(),
             reason: os::why_unread(error),
-            remedy: "Mend that, and give the same command again: what is on record already is not recorded twice"
-                .to_owned(),
+            remedy: MEND.to_owned(),
         };
         faults.push((name, error));
     };

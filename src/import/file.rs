@@ -60,7 +60,12 @@ impl ForeignFile {
         let unread = |error: io::Error| SourceError {
             file: None,
             place: path.display().to_string(),
-            reason: os::why_unread(&error),
+            reason: match error.kind() {
+                io::ErrorKind::NotFound if path.is_symlink() => {
+                    "it is a link that leads nowhere".to_owned()
+                }
+                _ => os::why_unread(&error),
+            },
             remedy: "Name the file that the other program wrote".to_owned(),
         };
         let real = path.canonicalize().map_err(unread)?;

@@ -352,6 +352,7 @@ fn reason_words(reason: &str) -> String {
         "unknown_key" => "an unknown key",
         "not_text" => "no text",
         "not_json" => "no JSON",
+        "unread" => "can't be read",
         other => return quiet(&other.replace('_', " ")),
     };
     words.to_owned()
