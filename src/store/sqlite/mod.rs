@@ -29,7 +29,7 @@ use super::driver::{
     TextCheck, TextQuery, TextSpan, TransactionMode,
 };
 use super::{SchemaDifference, StoreError};
-use crate::os::kind_of;
+use crate::os::{kind_of, why_unread};
 use beginnings::WordCheck;
 
 pub use convert::{
@@ -209,7 +209,25 @@ fn no_file(path: &Path) -> StoreError {
             kind: kind_of(found.file_type()),
             path,
         },
-        Err(_) => StoreError::Missing { path },
+        Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => StoreError::Missing { path },
+        Err(fault) => StoreError::Unreadable {
+            path,
+            reason: why_unread(&fault),
+        },
+    }
+}
+
+/// Refuses what can't be a database that was made: what is no file, and an empty one, in which SQLite
+/// would make a new database.
+fn is_made(path: &Path) -> Result<(), StoreError> {
+    if !path.is_file() {
+        return Err(no_file(path));
+    }
+    match path.metadata() {
+        Ok(found) if found.len() == 0 => Err(StoreError::Empty {
+            path: path.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -275,7 +293,30 @@ impl Sqlite {
             }
         }
         cipher::forget_key(path);
+        if has_wal(path) && Self::opens_alone(path, &found.key) {
+            let log = cipher::log_beside(path);
+            return Err(SealFault::OtherLog { log }.at(path));
+        }
         Err(SealFault::WrongKey { from: found.from }.at(path))
+    }
+
+    /// Whether a key opens the file of a database, without the log of writes beside it.
+    fn opens_alone(path: &Path, key: &CipherKey) -> bool {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let uri = PathBuf::from(immutable_uri(path));
+        PAGE_CODES.into_iter().any(|code| {
+            let key = key.clone();
+            let opened = handle(&uri, flags).and_then(|connection| {
+                PageKey { key, code }.unlock(&connection)?;
+                Ok(connection)
+            });
+            let read = |connection: Connection| {
+                connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+            };
+            opened.is_ok_and(|connection| read(connection).is_ok())
+        })
     }
 
     /// Opens what a conversion may be putting another file in the place of: anew where it did.
@@ -307,9 +348,7 @@ impl Sqlite {
 
     /// Opens the database of a home for writing, applying migrations that are new to it.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        if !path.is_file() {
-            return Err(no_file(path));
-        }
+        is_made(path)?;
         Self::opened_as_it_is(path, || Self::opened(path))
     }
 
@@ -333,18 +372,50 @@ impl Sqlite {
     /// # Errors
     /// [`StoreError::OtherBuild`] for one that another build of gently made: its tables are others.
     pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        if !path.is_file() {
-            return Err(no_file(path));
-        }
+        is_made(path)?;
         Self::opened_as_it_is(path, || Self::opened_read_only(path))
     }
 
+    /// Whether it could be opened: the reading alone of [`Sqlite::open_read_only`], which brings no tables
+    /// of an earlier build forward.
+    pub(super) fn look(path: &Path) -> Result<(), StoreError> {
+        is_made(path)?;
+        Self::opened_as_it_is(path, || {
+            let foreign = foreign_journal(path);
+            if foreign.is_none() && journal::is_beside(path) {
+                // Its own, which whoever opens it next plays back.
+                return Ok(());
+            }
+            let Sqlite(mut connection, _) = Self::reader(path)?;
+            match is_marked_as_ours(&connection)? {
+                true => Ok(()),
+                false => {
+                    let ours = migrations().map_err(refused)?;
+                    is_current(&mut connection, ours, path).map(drop)
+                }
+            }
+        })
+    }
+
     fn opened_read_only(path: &Path) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         if journal::is_beside(path) {
             // Who reads alone can't play it back; where nobody can, the reading says so.
             let _ = Self::opened(path);
         }
+        let Sqlite(mut connection, key) = Self::reader(path)?;
+        if !is_marked_as_ours(&connection)? {
+            let ours = migrations().map_err(refused)?;
+            if !is_current(&mut connection, ours, path)? {
+                // Whoever reads wants this build's tables, too.
+                Self::open(path).map_err(not_brought_forward)?;
+            }
+        }
+        Ok(Sqlite(connection, key))
+    }
+
+    /// A connection that reads, whatever tables it finds.
+    fn reader(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (mut connection, mut key) = Self::door(path, None, flags)?;
         if cannot_share(&connection) && !has_wal(path) {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
@@ -358,13 +429,6 @@ impl Sqlite {
             .execute_batch("PRAGMA temp_store = MEMORY")
             .map_err(failed("keep what is temporary in memory"))?;
         keep_statements(&connection)?;
-        if !is_marked_as_ours(&connection)? {
-            let ours = migrations().map_err(refused)?;
-            if !is_current(&mut connection, ours, path)? {
-                // Whoever reads wants this build's tables, too.
-                Self::open(path).map_err(not_brought_forward)?;
-            }
-        }
         Ok(Sqlite(connection, key))
     }
 
@@ -939,6 +1003,35 @@ mod tests {
         assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
         let words = full.to_string();
         assert!(words.contains(&path.display().to_string()), "{words}");
+    }
+
+    #[test]
+    fn an_emptied_database_is_called_that_and_stays_empty() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        std::fs::write(&path, "").unwrap();
+        for fault in [
+            Sqlite::open(&path).err(),
+            Sqlite::open_read_only(&path).err(),
+            Sqlite::look(&path).err(),
+        ] {
+            assert!(matches!(fault, Some(StoreError::Empty { .. })), "{fault:?}");
+        }
+        assert_eq!(path.metadata().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_look_brings_no_tables_forward() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let mut old = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let first = Runner::new(&migrations().unwrap()[..1]).set_grouped(true);
+        first.run(&mut old.0).unwrap();
+        Sqlite::look(&path).unwrap();
+        assert_eq!(old.version().unwrap(), 1);
+        drop(Sqlite::open_read_only(&path).unwrap());
+        assert_ne!(old.version().unwrap(), 1);
     }
 
     /// A migration is one transaction: one that fails in the middle leaves nothing, and the next

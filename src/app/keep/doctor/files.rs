@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::home::PRIVATE;
+use crate::home::{LeftCopy, PRIVATE, left_copies};
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
 use crate::store::{DatabaseForm, Store, StoreError, foreign_journal, has_plain_log};
@@ -108,8 +108,13 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     const NAME: &str = "encryption";
     let database = paths.database();
     let place = KeyPlace::of(&database, config);
+    let form = match DatabaseForm::of(&database) {
+        Ok(form) => form,
+        Err(fault) => return DoctorCheck::fail(NAME, fault.to_string(), look_at(&database)),
+    };
     if let Some(rest) = UnfinishedCopy::of(&database) {
-        return unfinished(NAME, &rest);
+        let is_refused = form == DatabaseForm::Plain && config.store.encrypted;
+        return unfinished(NAME, &rest, is_refused);
     }
     if let Some(journal) = foreign_journal(&database) {
         return DoctorCheck::fail(
@@ -118,7 +123,7 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
             away(&journal.path),
         );
     }
-    match DatabaseForm::of(&database) {
+    match form {
         DatabaseForm::Plain if config.store.encrypted => DoctorCheck::fail(
             NAME,
             "the database is not encrypted, although store.encrypted is true",
@@ -155,8 +160,26 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     }
 }
 
+/// Copies of texts that killed processes left; no check where there are none.
+pub fn copies(paths: &Paths, config: Option<&Config>) -> Option<DoctorCheck> {
+    const NAME: &str = "copies";
+    let copies = left_copies(&paths.root);
+    let found: Vec<String> = copies.iter().map(LeftCopy::found).collect();
+    let mut mends: Vec<String> = copies.iter().map(LeftCopy::removed_by).collect();
+    // What is removed by hand stands first: it needs no home that can be written.
+    mends.sort_by(|a, b| b.cmp(a));
+    mends.dedup();
+    let (found, mend) = (found.join("; "), mends.join(" && "));
+    let is_open = copies.iter().any(|copy| copy.is_plain);
+    let hides = config.is_some_and(|config| config.store.encrypted);
+    (!copies.is_empty()).then(|| match is_open && hides {
+        true => DoctorCheck::fail(NAME, found, mend),
+        false => DoctorCheck::warn(NAME, found, mend),
+    })
+}
+
 /// What a conversion left: with texts that anybody can read, or encrypted ones.
-fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
+fn unfinished(name: &'static str, rest: &UnfinishedCopy, is_refused: bool) -> DoctorCheck {
     let file = rest.path.display();
     if let Some(kind) = rest.foreign {
         let found =
@@ -167,20 +190,33 @@ fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
         true => DoctorCheck::fail(
             name,
             format!(
-                "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it \
+                "{file} is not encrypted and has texts in it: a gently store decrypt did not come to its end, unless it \
                  runs now"
+            ),
+            "gently store encrypt",
+        ),
+        false if is_refused => DoctorCheck::fail(
+            name,
+            format!(
+                "the database is not encrypted, although store.encrypted is true, and {file} is there: a gently store \
+                 encrypt did not come to its end, unless it runs now"
             ),
             "gently store encrypt",
         ),
         false => DoctorCheck::warn(
             name,
             format!(
-                "{file} is there: gently store encrypt did not come to its end, and the database is as it was before; the \
+                "{file} is there: a gently store encrypt did not come to its end, and the database is as it was before; the \
                  next command that records something takes it away"
             ),
             "gently session open",
         ),
     }
+}
+
+/// The command that shows whose a file is, and who may read it.
+fn look_at(path: &Path) -> String {
+    format!("ls -l {}", shell_word(path))
 }
 
 /// Opens the database for reading, and lets SQLite check it.
@@ -200,8 +236,9 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
         Ok(store) => store,
         Err(error) => {
             let mend = match error {
-                StoreError::Sealed { .. } => "gently store status",
-                _ => MEND,
+                StoreError::Sealed { .. } => "gently store status".to_owned(),
+                StoreError::Unreadable { .. } => look_at(&paths.database()),
+                _ => MEND.to_owned(),
             };
             checks.push(DoctorCheck::fail("database", error.without_command(), mend));
             return None;
