@@ -11,7 +11,9 @@ mod schema;
 mod search;
 mod stems;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -279,10 +281,7 @@ impl Sqlite {
         }
         for code in PAGE_CODES {
             let connection = handle(&named, flags)?;
-            let key = PageKey {
-                key: found.key.clone(),
-                code,
-            };
+            let key = PageKey::new(found.key.clone(), code);
             key.unlock(&connection)?;
             told(&connection)?;
             let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -293,29 +292,27 @@ impl Sqlite {
             }
         }
         cipher::forget_key(path);
-        if has_wal(path) && Self::opens_alone(path, &found.key) {
+        if has_wal(path) && Self::alone(path, &found.key).is_some() {
             let log = cipher::log_beside(path);
             return Err(SealFault::OtherLog { log }.at(path));
         }
         Err(SealFault::WrongKey { from: found.from }.at(path))
     }
 
-    /// Whether a key opens the file of a database, without the log of writes beside it.
-    fn opens_alone(path: &Path, key: &CipherKey) -> bool {
+    /// A connection to the file of a database without the log of writes beside it, where a key opens that.
+    ///
+    /// It is never closed, as that would end the locks that SQLite has on the file in this process, which
+    /// can't do its work anyhow.
+    fn alone(path: &Path, key: &CipherKey) -> Option<ManuallyDrop<Connection>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
         let uri = PathBuf::from(immutable_uri(path));
-        PAGE_CODES.into_iter().any(|code| {
-            let key = key.clone();
-            let opened = handle(&uri, flags).and_then(|connection| {
-                PageKey { key, code }.unlock(&connection)?;
-                Ok(connection)
-            });
-            let read = |connection: Connection| {
-                connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-            };
-            opened.is_ok_and(|connection| read(connection).is_ok())
+        PAGE_CODES.into_iter().find_map(|code| {
+            let connection = ManuallyDrop::new(handle(&uri, flags).ok()?);
+            PageKey::new(key.clone(), code).unlock(&connection).ok()?;
+            let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+            read.ok().map(|()| connection)
         })
     }
 
@@ -359,11 +356,19 @@ impl Sqlite {
         migrated.map_err(at_place(path))
     }
 
-    /// The same fault, and of one of the disk which file it is about.
+    /// The same fault, and of one of the disk which file it is about. Of damaged pages it is said where they
+    /// are another database's, in the log of writes.
     fn placed(&self, fault: StoreError) -> StoreError {
-        match self.0.path() {
-            Some(path) => at_place(Path::new(path))(fault),
-            None => fault,
+        let Some(path) = self.0.path().map(Path::new) else {
+            return fault;
+        };
+        let is_damaged = matches!(fault, StoreError::Damaged { .. });
+        match &self.1 {
+            Some(key) if is_damaged && key.is_log_at_fault(path) => {
+                let log = cipher::log_beside(path);
+                SealFault::OtherLog { log }.at(path)
+            }
+            _ => at_place(path)(fault),
         }
     }
 
@@ -386,13 +391,17 @@ impl Sqlite {
                 // Its own, which whoever opens it next plays back.
                 return Ok(());
             }
-            let Sqlite(mut connection, _) = Self::reader(path)?;
-            match is_marked_as_ours(&connection)? {
-                true => Ok(()),
-                false => {
-                    let ours = migrations().map_err(refused)?;
-                    is_current(&mut connection, ours, path).map(drop)
-                }
+            let mut found = Self::reader(path)?;
+            if !is_marked_as_ours(&found.0)? {
+                let ours = migrations().map_err(refused)?;
+                return is_current(&mut found.0, ours, path).map(drop);
+            }
+            // It changes with each record, so that a log of writes has it.
+            let head = "SELECT count(*) FROM head";
+            let read = found.0.query_row(head, [], |_| Ok(()));
+            match read.map_err(|error| found.placed(failed("read the head")(error))) {
+                Err(fault @ (StoreError::Sealed { .. } | StoreError::Damaged { .. })) => Err(fault),
+                _ => Ok(()),
             }
         })
     }
@@ -622,9 +631,30 @@ struct PageKey {
     key: CipherKey,
     /// One of [`PAGE_CODES`].
     code: &'static str,
+    /// Whether the log of writes is at fault, once that was asked.
+    is_log_at_fault: OnceCell<bool>,
 }
 
 impl PageKey {
+    fn new(key: CipherKey, code: &'static str) -> PageKey {
+        PageKey {
+            key,
+            code,
+            is_log_at_fault: OnceCell::new(),
+        }
+    }
+
+    /// Whether a database of which pages are not what was written is sound without the log of writes beside
+    /// it, which is another database's then.
+    fn is_log_at_fault(&self, path: &Path) -> bool {
+        let is_sound = |file: ManuallyDrop<Connection>| {
+            let words = file.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            words.is_ok_and(|words| words == "ok")
+        };
+        let look = || has_wal(path) && Sqlite::alone(path, &self.key).is_some_and(is_sound);
+        *self.is_log_at_fault.get_or_init(look)
+    }
+
     /// Gives SQLCipher the key, before anything is read. What it would say of a wrong one on standard
     /// error, gently says itself; and what SQLite sorts stays in memory.
     fn unlock(&self, connection: &Connection) -> Result<(), StoreError> {
@@ -926,7 +956,7 @@ impl Driver for Sqlite {
 
     fn integrity(&self) -> Result<String, StoreError> {
         const WHAT: &str = "check the database file";
-        let failed = failed(WHAT);
+        let failed = |error| self.placed(failed(WHAT)(error));
         let mut statement = self.0.prepare("PRAGMA quick_check").map_err(&failed)?;
         let told = statement
             .query_map([], |row| schema::text(row, 0))
@@ -937,7 +967,14 @@ impl Driver for Sqlite {
             match line.starts_with("fts5:") || line.contains("index for FTS5 table") {
                 true => of_an_index = Some(line),
                 false if line == "ok" => {}
-                false => return Ok(line),
+                false => {
+                    let reason = line.clone();
+                    let damaged = StoreError::Damaged { what: WHAT, reason };
+                    return match self.placed(damaged) {
+                        fault @ StoreError::Sealed { .. } => Err(fault),
+                        _ => Ok(line),
+                    };
+                }
             }
         }
         match of_an_index {

@@ -214,6 +214,20 @@ fn unfinished(name: &'static str, rest: &UnfinishedCopy, is_refused: bool) -> Do
     }
 }
 
+/// What helps a database that is damaged.
+const MEND: &str =
+    "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+
+/// That the database can't be opened, or nothing be asked of it.
+fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
+    let mend = match error {
+        StoreError::Sealed { .. } => "gently store status".to_owned(),
+        StoreError::Unreadable { .. } => look_at(&paths.database()),
+        _ => MEND.to_owned(),
+    };
+    DoctorCheck::fail("database", error.without_command(), mend)
+}
+
 /// The command that shows whose a file is, and who may read it.
 fn look_at(path: &Path) -> String {
     format!("ls -l {}", shell_word(path))
@@ -221,8 +235,6 @@ fn look_at(path: &Path) -> String {
 
 /// Opens the database for reading, and lets SQLite check it.
 pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
-    const MEND: &str =
-        "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
     if !paths.database().exists() {
         let found = format!(
             "{} is missing; it held the only copy of texts and salts",
@@ -235,12 +247,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     let store = match Store::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
-            let mend = match error {
-                StoreError::Sealed { .. } => "gently store status".to_owned(),
-                StoreError::Unreadable { .. } => look_at(&paths.database()),
-                _ => MEND.to_owned(),
-            };
-            checks.push(DoctorCheck::fail("database", error.without_command(), mend));
+            checks.push(not_opened(paths, &error));
             return None;
         }
     };
@@ -276,7 +283,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
             )
         },
         Err(error) => {
-            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
+            checks.push(not_opened(paths, &error));
             return None;
         }
     };
