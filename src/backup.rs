@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::config;
 use crate::home::{CONTEXT, Home, HomeError, ScratchUse, make_scratch, remove_leftovers};
 use crate::keys::{KeyError, STORE_KEY, WorkFactor, sealed};
+use crate::os::{Leftover, LeftoverName, own_name, remove_dead_leftovers, uninterrupted};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -31,6 +32,8 @@ pub use restore::{RestoredFiles, restore};
 
 /// The format of [`Manifest`].
 const FORMAT: &str = "gently-backup/1";
+/// What a backup is called beside its place until it is whole.
+const PARTIAL: LeftoverName = (".", ".partial");
 /// Its name in the archive, where it is first.
 const MANIFEST: &str = "backup.json";
 
@@ -142,26 +145,31 @@ struct BackupState {
 
 /// Writes a backup of a home that may be in use.
 ///
-/// Atomic: a file beside `to`, mode 0600, renamed when it is whole and synced. Durable on return.
+/// Atomic: a file beside `to`, mode 0600, renamed when it is whole and synced. Durable on return. What a
+/// killed process left there is removed first.
 pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manifest, BackupError> {
     if !terms.force && fs::symlink_metadata(to).is_ok() {
         return Err(BackupError::Exists {
             path: to.to_owned(),
         });
     }
-    let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
-    let file = private_file(&partial.0)?;
+    remove_dead_leftovers(to, PARTIAL);
+    let partial = own_name(to, PARTIAL);
+    let file = private_file(&partial)?;
+    let partial = Leftover::file(partial);
+    // So that others know that it is in use; where the system has no locks, they leave it alone.
+    let _ = file.try_lock();
     let moment = BackupState::take(home, terms.now)?;
     // Where it was killed, its number may be ours.
     remove_leftovers(home.root());
     let (folder, _lock) = make_scratch(home.root(), ScratchUse::Backup)
         .map_err(io_error("make a folder for the copy in", home.root()))?;
-    let folder = Scratch(folder);
-    let copy = folder.0.join("gently.db");
+    let folder = Leftover::folder(folder);
+    let copy = folder.path().join("gently.db");
     moment.store.copy_to(&copy)?;
     moment.store.end_read()?;
     let sealed = sealed::sealing(io::BufWriter::new(file), terms.passphrase, terms.work)?;
-    let failed = io_error("write", &partial.0);
+    let failed = io_error("write", partial.path());
     let mut archive = tar::Builder::new(sealed);
     moment.pack(&mut archive, home, &copy)?;
     let file = archive
@@ -170,7 +178,7 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
         .map_err(&failed)?;
     let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
     file.sync_all().map_err(&failed)?;
-    place(&partial.0, to, terms.force)?;
+    uninterrupted(|| place(partial.path(), to, terms.force))?;
     Ok(moment.manifest)
 }
 
@@ -256,9 +264,15 @@ impl BackupState {
             }
         }
         let keys = home.root().join("keys");
-        // Who opens the backup has not the key of the database in it.
-        let kept = keys.join(STORE_KEY);
-        for path in files_under(&keys)?.into_iter().filter(|path| *path != kept) {
+        // Who opens the backup has not the key of the database in it, nor one that was put away.
+        let is_kept = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name == STORE_KEY || name.starts_with(&format!("{STORE_KEY}."))
+        };
+        for path in files_under(&keys)?
+            .into_iter()
+            .filter(|path| !is_kept(path))
+        {
             whole(to, &archive_name("keys", &keys, &path), &path)?;
         }
         part(to, "audit.log", &paths.log(), self.log_len)?;
@@ -378,12 +392,6 @@ fn archive_name(prefix: &str, root: &Path, path: &Path) -> String {
     format!("{prefix}/{}", inside.display())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 fn private_file(path: &Path) -> Result<File, BackupError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -400,16 +408,4 @@ fn mode(found: &fs::Metadata) -> u32 {
 #[cfg(not(unix))]
 fn mode(_: &fs::Metadata) -> u32 {
     0o600
-}
-
-/// A file or folder that goes away again, whatever happens.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = match self.0.is_dir() {
-            true => fs::remove_dir_all(&self.0),
-            false => fs::remove_file(&self.0),
-        };
-    }
 }

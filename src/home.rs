@@ -17,7 +17,9 @@ mod index;
 mod scratch;
 mod touched;
 
-pub use scratch::{ScratchUse, make_scratch, remove_leftovers};
+pub use scratch::{
+    LeftCopy, LeftCopyOf, RESTORING, ScratchUse, left_copies, make_scratch, remove_leftovers,
+};
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -442,7 +444,7 @@ fn fill(
         signing,
         &first,
     )?;
-    if DatabaseForm::of(&root.join("gently.db")) == DatabaseForm::Encrypted {
+    if DatabaseForm::of(&root.join("gently.db"))? == DatabaseForm::Encrypted {
         let text = config::with_encryption(&config::genesis_file(options.network));
         crate::os::replace_file(&config, text.as_bytes(), 0o600)
             .map_err(|e| io("write", &config, &e))?;

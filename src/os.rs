@@ -5,6 +5,13 @@
 //! file of the reader's. So whatever is read from it is opened without following a link and without
 //! waiting, and is asked what it is before a byte is read.
 
+mod leftover;
+
+pub use leftover::{
+    Leftover, LeftoverName, OwnLeftovers, dead_leftovers, own_name, remove_dead_leftovers,
+    remove_own_leftovers, uninterrupted,
+};
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -52,6 +59,22 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 #[cfg(not(unix))]
 pub fn free_bytes(_path: &Path) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Fails where this process may not make and remove files in a folder.
+#[cfg(unix)]
+pub fn may_change_folder(path: &Path) -> io::Result<()> {
+    use rustix::fs::Access;
+    Ok(rustix::fs::access(
+        path,
+        Access::WRITE_OK | Access::EXEC_OK,
+    )?)
+}
+
+/// Elsewhere the system says so when it is tried.
+#[cfg(not(unix))]
+pub fn may_change_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Whether what is printed goes into a file that a person can hand on; a pipe is none.
@@ -281,7 +304,11 @@ impl UnnamedFile {
             std::fs::rename(place, &self.path)?;
             self.beside = None;
         } else {
-            std::fs::hard_link(place, &self.path)?;
+            // Where the system knows no second names, it is moved.
+            std::fs::hard_link(place, &self.path).or_else(|fault| match fault.kind() {
+                io::ErrorKind::AlreadyExists => Err(fault),
+                _ => rename_new(place, &self.path).map_err(|_| fault),
+            })?;
         }
         sync_folder_of(&self.path)
     }
@@ -312,6 +339,10 @@ fn sync_folder_of(path: &Path) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 fn unnamed_in(folder: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
+    // Without it, as in some containers, it could get no name.
+    if !Path::new("/proc/self/fd").exists() {
+        return None;
+    }
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(folder, flags, Mode::from_raw_mode(mode));
     opened.ok().map(File::from)
@@ -337,11 +368,24 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Gives a file another name, which has to be free.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// How a file is called beside its place until it has its name, where it can't be without one.
+pub const UNNAMED: LeftoverName = (".new-", "");
+
 /// A name beside a file, of this process alone; what was left under it is removed.
 fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new-{}", std::process::id()));
-    let beside = path.with_file_name(name);
+    let beside = own_name(path, UNNAMED);
     let _ = std::fs::remove_file(&beside);
     beside
 }

@@ -4,15 +4,18 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use super::{BackupError, FORMAT, MANIFEST, Manifest, beside, io_error, private_file};
+use super::{BackupError, FORMAT, MANIFEST, Manifest, io_error, private_file};
 use crate::config;
-use crate::home::CONTEXT;
+use crate::home::{CONTEXT, RESTORING};
 use crate::keys::{KeyError, sealed};
+use crate::os::{Leftover, own_name, remove_dead_leftovers, uninterrupted};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
 use crate::store::{FoundKey, SealFault, Store, StoreError, remember_key};
 
+/// How the words about a database begin of which nothing but a search index is damaged.
+const INDEX_DAMAGED: &str = "with a damaged search index";
 /// The largest manifest that is read; ours has some 250 bytes.
 const MAX_MANIFEST: u64 = 16 * 1024;
 
@@ -27,13 +30,21 @@ pub struct RestoredFiles {
     pub database: String,
 }
 
+impl RestoredFiles {
+    /// Whether the database is not what was written; a search index alone is made again.
+    pub fn is_damaged(&self) -> bool {
+        self.database != "ok" && !self.database.starts_with(INDEX_DAMAGED)
+    }
+}
+
 /// Gives the key of an encrypted database, before anything is unpacked.
 pub type StoreKeyOf<'a> = &'a dyn Fn() -> Result<FoundKey, StoreError>;
 
 /// Restores a backup as the home `root`, which must be absent or an empty directory.
 ///
 /// Everything is unpacked beside it, read to the authenticated end, checked against the manifest,
-/// synced, marked as restored, and only then given its name. After an error nothing is at `root`.
+/// synced, marked as restored, and only then given its name. After an error nothing is at `root`. What a
+/// killed process had unpacked there is removed first.
 pub fn restore(
     file: &Path,
     root: &Path,
@@ -56,10 +67,15 @@ pub fn restore(
     if let Some(parent) = root.parent() {
         fs::create_dir_all(parent).map_err(io_error("make", parent))?;
     }
-    let folder = Folder(beside(root, &format!(".restore-{}", std::process::id())));
-    private_dir(&folder.0)?;
-    let (manifest, files) = unpack(stream, (&folder.0, root), &place, key)?;
-    let database = check(&folder.0, &manifest, &place)?;
+    remove_dead_leftovers(root, RESTORING);
+    let folder = own_name(root, RESTORING);
+    private_dir(&folder)?;
+    let folder = Leftover::folder(folder);
+    // So that others know that it is in use; where the system has no locks, they leave it alone.
+    let lock = File::open(folder.path());
+    let _ = lock.as_ref().map(|lock| lock.try_lock());
+    let (manifest, files) = unpack(stream, (folder.path(), root), &place, key)?;
+    let database = check(folder.path(), &manifest, &place)?;
     let restored = RestoreRecord {
         restored_at: now,
         made_at: manifest.made_at,
@@ -67,12 +83,14 @@ pub fn restore(
         head: manifest.head,
     };
     restored
-        .mark(&folder.0)
-        .map_err(io_error("mark as restored", &folder.0))?;
-    File::open(&folder.0)
+        .mark(folder.path())
+        .map_err(io_error("mark as restored", folder.path()))?;
+    File::open(folder.path())
         .and_then(|dir| dir.sync_all())
-        .map_err(io_error("sync", &folder.0))?;
-    fs::rename(&folder.0, root).map_err(io_error("rename the restored home to", root))?;
+        .map_err(io_error("sync", folder.path()))?;
+    // Whoever removes the folder must not meet it under its name.
+    let renamed = uninterrupted(|| fs::rename(folder.path(), root));
+    renamed.map_err(io_error("rename the restored home to", root))?;
     if let Some(parent) = root.parent() {
         File::open(parent)
             .and_then(|dir| dir.sync_all())
@@ -271,20 +289,15 @@ fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, Back
         )));
     }
     match store.integrity() {
+        // What can be read of it is better than nothing.
+        Err(StoreError::Damaged { reason, .. }) => {
+            Ok(format!("with damaged pages (SQLite: {reason})"))
+        }
         // A search index is made again; that is no reason to be without the backup.
         Err(StoreError::Altered { reason, .. }) => Ok(format!(
-            "with a damaged search index, which gently audit rebuild makes again (SQLite: {reason})"
+            "{INDEX_DAMAGED}, which gently audit rebuild makes again (SQLite: {reason})"
         )),
         words => Ok(words?),
-    }
-}
-
-/// A folder that goes away again unless it was renamed.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -5,6 +5,14 @@ use std::fs::{DirBuilder, File, read_dir, remove_dir_all};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::os::{LeftoverName, dead_leftovers, remove_dead_leftovers, shell_word};
+use crate::store::DatabaseForm;
+
+/// How the folder is called in which a home is restored, beside its place.
+pub const RESTORING: LeftoverName = (".restore-", "");
+/// How earlier builds called the copy of the database that a backup was made from: `backup-PID.db`.
+const OLD_COPY: (&str, LeftoverName) = ("backup", ("-", ".db"));
+
 /// For what a process works in a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScratchUse {
@@ -46,26 +54,136 @@ pub fn make_scratch(root: &Path, of: ScratchUse) -> io::Result<(PathBuf, File)> 
     }
 }
 
-/// Removes such folders, with all in them, that nobody holds locked.
+/// The folders of killed processes in a home, and for what they were, each with the lock on it.
+fn left_folders(root: &Path) -> Vec<(ScratchUse, PathBuf, File)> {
+    let Ok(entries) = read_dir(root) else {
+        return Vec::new();
+    };
+    let left = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name();
+        let mut all = ScratchUse::ALL.into_iter();
+        let of = all.find(|of| name.to_string_lossy().starts_with(of.prefix()))?;
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return None;
+        }
+        let lock = File::open(entry.path()).ok()?;
+        let is_free = lock.try_lock().is_ok();
+        is_free.then(|| (of, entry.path(), lock))
+    });
+    left.collect()
+}
+
+/// Removes such folders, with all in them, that nobody holds locked, and copies of the database that
+/// backups of earlier builds left. Whether there were any.
 ///
 /// What can't be removed now is tried again by whoever writes to the home next.
-pub fn remove_leftovers(root: &Path) {
-    let Ok(entries) = read_dir(root) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let is_ours = ScratchUse::ALL
-            .iter()
-            .any(|of| name.to_string_lossy().starts_with(of.prefix()));
-        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        let lock = File::open(entry.path());
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            let _ = remove_dir_all(entry.path());
+pub fn remove_leftovers(root: &Path) -> bool {
+    let folders = left_folders(root);
+    for (_, folder, _lock) in &folders {
+        let _ = remove_dir_all(folder);
+    }
+    let (name, of) = OLD_COPY;
+    let is_old = remove_dead_leftovers(&root.join(name), of);
+    is_old || !folders.is_empty()
+}
+
+/// What a killed process left that holds texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftCopy {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What it is of.
+    pub of: LeftCopyOf,
+    /// Whether whoever has the disk can read texts in it.
+    pub is_plain: bool,
+}
+
+impl LeftCopy {
+    /// What it is.
+    pub fn found(&self) -> String {
+        let left = match self.of {
+            LeftCopyOf::Question => "a chat was killed as a question was written in an editor",
+            LeftCopyOf::Backup => "a gently backup was killed as it copied the database",
+            LeftCopyOf::Restore => {
+                "a gently restore was killed as it unpacked a home, with its keys"
+            }
+        };
+        let texts = match self.is_plain {
+            true => "has texts in it that are not encrypted",
+            false => "is left over, and encrypted",
+        };
+        format!("{} {texts}: {left}", self.path.display())
+    }
+
+    /// The same, and the command that takes it away.
+    pub fn words(&self) -> String {
+        let (found, command) = (self.found(), self.removed_by());
+        match self.of {
+            LeftCopyOf::Restore => format!("{found}. Take it away with: {command}"),
+            _ => format!(
+                "{found}. The next command that records something takes it away, for example: {command}"
+            ),
         }
     }
+
+    /// A command that takes it away.
+    pub fn removed_by(&self) -> String {
+        match self.of {
+            LeftCopyOf::Restore => format!("rm -r {}", shell_word(&self.path)),
+            _ => "gently session open".to_owned(),
+        }
+    }
+}
+
+/// What left a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftCopyOf {
+    /// A chat in which a question was written in an editor.
+    Question,
+    /// A backup, which copies the database first.
+    Backup,
+    /// A restore, which unpacks the home beside its place.
+    Restore,
+}
+
+/// What killed processes left in a home, and beside it, that holds texts. What a running one uses is not
+/// among it.
+pub fn left_copies(root: &Path) -> Vec<LeftCopy> {
+    let folders = left_folders(root).into_iter();
+    let folders = folders.map(|(of, path, _)| match of {
+        ScratchUse::Question => LeftCopy {
+            is_plain: true,
+            of: LeftCopyOf::Question,
+            path,
+        },
+        ScratchUse::Backup => LeftCopy {
+            is_plain: has_plain_database(&path.join("gently.db")),
+            of: LeftCopyOf::Backup,
+            path,
+        },
+    });
+    let (name, of) = OLD_COPY;
+    let old = dead_leftovers(&root.join(name), of).into_iter();
+    let old = old.map(|path| LeftCopy {
+        is_plain: has_plain_database(&path),
+        of: LeftCopyOf::Backup,
+        path,
+    });
+    let unpacked = dead_leftovers(root, RESTORING).into_iter();
+    let unpacked = unpacked.map(|path| LeftCopy {
+        is_plain: has_plain_database(&path.join("gently.db")),
+        of: LeftCopyOf::Restore,
+        path,
+    });
+    let mut all: Vec<LeftCopy> = folders.chain(old).chain(unpacked).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
+/// Whether a copy of a database has anything in it, and is not encrypted.
+fn has_plain_database(copy: &Path) -> bool {
+    let has_bytes = copy.metadata().is_ok_and(|found| found.len() > 0);
+    has_bytes && !matches!(DatabaseForm::of(copy), Ok(DatabaseForm::Encrypted))
 }
 
 #[cfg(test)]
@@ -82,11 +200,46 @@ mod tests {
             std::fs::write(left.join("gently.db"), "texts").unwrap();
             let file = home.path().join(format!("{}file", of.prefix()));
             std::fs::write(&file, "of somebody").unwrap();
-            remove_leftovers(home.path());
+            assert!(remove_leftovers(home.path()));
             assert!(used.exists() && !left.exists() && file.exists(), "{of:?}");
             drop(lock);
             remove_leftovers(home.path());
             assert!(!used.exists(), "{of:?}");
         }
+        assert!(!remove_leftovers(home.path()));
+    }
+
+    #[test]
+    fn what_is_left_with_texts_is_named_and_what_is_in_the_home_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("home");
+        std::fs::create_dir(&root).unwrap();
+        let plain = [b"SQLite format 3\0".as_slice(), &[0; 1000]].concat();
+        let folder = |path: PathBuf, bytes: &[u8]| {
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("gently.db"), bytes).unwrap();
+            path
+        };
+        let encrypted = folder(root.join("backup-copy-0"), &[7; 1000]);
+        let of_restore = folder(dir.path().join("home.restore-2147483647"), &plain);
+        let old = root.join("backup-2147483647.db");
+        std::fs::write(&old, &plain).unwrap();
+        let mine = root.join("backup-of-mine.db");
+        std::fs::write(&mine, &plain).unwrap();
+        let (_used, _lock) = make_scratch(&root, ScratchUse::Backup).unwrap();
+        let copy = |path: &PathBuf, of, is_plain| LeftCopy {
+            path: path.clone(),
+            of,
+            is_plain,
+        };
+        let expected = [
+            copy(&old, LeftCopyOf::Backup, true),
+            copy(&encrypted, LeftCopyOf::Backup, false),
+            copy(&of_restore, LeftCopyOf::Restore, true),
+        ];
+        assert_eq!(left_copies(&root), expected);
+        assert!(remove_leftovers(&root));
+        assert_eq!(left_copies(&root), expected[2..]);
+        assert!(mine.exists());
     }
 }

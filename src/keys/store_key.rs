@@ -8,6 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::auth::Ask;
 use super::sealed::{self, WorkFactor};
 use super::{KeyError, Random, vault};
+use crate::os::{UNNAMED, remove_dead_leftovers};
 
 /// 64 digits and a newline.
 const TEXT_BYTES: usize = 65;
@@ -66,7 +67,8 @@ impl StoreKey {
         sealed_bytes(path, vault::read_public).map(drop)
     }
 
-    /// Writes a key file that must not exist yet, mode 0600, under a passphrase. Durable on return.
+    /// Writes a key file that must not exist yet, mode 0600, under a passphrase. Durable on return. What
+    /// killed processes left of others is removed.
     pub fn save_new(
         &self,
         path: &Path,
@@ -76,6 +78,7 @@ impl StoreKey {
         let mut text = self.text();
         text.push('\n');
         let sealed = sealed::seal(text.as_bytes(), passphrase, work)?;
+        remove_dead_leftovers(path, UNNAMED);
         vault::write_new(path, &sealed, vault::PRIVATE_MODE)
     }
 
@@ -100,13 +103,15 @@ fn sealed_bytes(
     read: fn(&Path) -> Result<Zeroizing<Vec<u8>>, KeyError>,
 ) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let bytes = read(path)?;
-    match bytes.starts_with(sealed::ARMOR) {
-        true => Ok(bytes),
-        false => Err(KeyError::Sealed {
-            place: path.display().to_string(),
-            reason: "it is no age file under a passphrase".to_owned(),
-        }),
-    }
+    let reason = match bytes.as_slice() {
+        [] => "it is empty (0 bytes)",
+        text if text.starts_with(sealed::ARMOR) => return Ok(bytes),
+        _ => "it is no age file under a passphrase",
+    };
+    Err(KeyError::Sealed {
+        place: path.display().to_string(),
+        reason: reason.to_owned(),
+    })
 }
 
 impl fmt::Debug for StoreKey {
@@ -138,6 +143,41 @@ mod tests {
         }
     }
 
+    /// Where the helper below writes its key.
+    const PLACE: &str = "GENTLY_TEST_STORE_KEY_PLACE";
+
+    #[test]
+    fn a_process_that_is_killed_as_it_writes_a_key_leaves_no_file_of_that_name() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("store.key");
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        let helper = "keys::store_key::tests::helper_that_is_killed_as_it_writes";
+        alone.args(["--exact", helper, "--ignored", "--test-threads", "1"]);
+        let ended = alone.env(PLACE, &path).output().unwrap();
+        assert_eq!(ended.status.code(), None, "no signal ended it");
+        assert!(!path.exists());
+        // What it may have left under another name is in nobody's way.
+        let key = StoreKey([7; 32]);
+        key.save_new(&path, "correct horse", WorkFactor::new(4))
+            .unwrap();
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[ignore = "is killed: a_process_that_is_killed_as_it_writes_a_key_leaves_no_file_of_that_name runs it"]
+    fn helper_that_is_killed_as_it_writes() {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let path = std::path::PathBuf::from(std::env::var_os(PLACE).unwrap());
+        let none = Rlimit {
+            current: Some(0),
+            maximum: None,
+        };
+        // The first byte that goes into a file ends the process.
+        setrlimit(Resource::Fsize, none).unwrap();
+        let key = StoreKey([7; 32]);
+        let _ = key.save_new(&path, "correct horse", WorkFactor::new(4));
+    }
+
     #[test]
     fn a_file_opens_with_its_passphrase_and_only_under_one() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -159,6 +199,9 @@ mod tests {
             load("wrong horse"),
             Err(KeyError::WrongPassphrase { .. })
         ));
+        std::fs::write(&path, "").unwrap();
+        let empty = load("correct horse").unwrap_err().to_string();
+        assert!(empty.contains("it is empty (0 bytes)"), "{empty}");
         std::fs::write(&path, format!("{}\n", *key.text())).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         assert!(matches!(

@@ -1,12 +1,13 @@
 //! Files that only their owner may read: modes checked before anything is read, never overwritten.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use zeroize::Zeroizing;
 
 use super::KeyError;
+use crate::os::UnnamedFile;
 
 /// The widest mode of a directory of keys.
 const DIR_MODE: u32 = 0o700;
@@ -44,22 +45,13 @@ pub(super) fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     read(path, None)
 }
 
-/// Writes a file that must not exist yet, and syncs it and its directory; a failed write leaves
-/// none.
+/// Writes a file that must not exist yet, and syncs it and its directory. It is whole from the moment it
+/// has its name: half a key would be worse than none, as the next attempt would find it in its way.
 pub(super) fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let mut file = options
-        .open(path)
-        .map_err(|e| exists_or_io("create", path, e))?;
-    if let Err(e) = file.write_all(bytes).and_then(|()| file.sync_all()) {
-        // Half a key is worse than none: the next attempt would find it in its way.
-        let _ = fs::remove_file(path);
-        return Err(io_error("write", path, e));
-    }
-    sync_dir_of(path)
+    let written = UnnamedFile::write(path, bytes, mode);
+    written
+        .and_then(|file| file.name(false))
+        .map_err(|e| exists_or_io("write", path, e))
 }
 
 /// Replaces a file in one step: a new one beside it, synced, then renamed over it.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{ForeignJournal, StoreError};
-use crate::os::shell_word;
+use crate::os::{shell_word, why_unread};
 
 /// How every database begins that is not encrypted.
 pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -83,31 +83,51 @@ pub enum DatabaseForm {
 }
 
 impl DatabaseForm {
-    /// Told by how the file begins. A file that is not there, or too short, is a plain one: SQLite
-    /// says what is wrong with it.
+    /// Told by how the file begins. A file that is not there, or too short, is a plain one, and what is no
+    /// file: SQLite says what is wrong with it.
     ///
     /// A file that this process has open as a database is not read again: closing it here would end
     /// SQLite's locks on it.
-    pub fn of(path: &Path) -> DatabaseForm {
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] for one that can't be read: nobody knows what it is.
+    pub fn of(path: &Path) -> Result<DatabaseForm, StoreError> {
         let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get(&whole(path)) {
-            Some(known) if known.place.is_some() && known.place == place_of(path) => known.form(),
+            Some(known) if known.place.is_some() && known.place == place_of(path) => {
+                Ok(known.form())
+            }
             _ => DatabaseForm::read(path),
         }
     }
 
-    fn read(path: &Path) -> DatabaseForm {
+    fn read(path: &Path) -> Result<DatabaseForm, StoreError> {
+        let told = match path.metadata() {
+            Ok(found) if found.is_file() => File::open(path).and_then(DatabaseForm::told),
+            Ok(_) => Ok(DatabaseForm::Plain),
+            Err(fault) => Err(fault),
+        };
+        match told {
+            Err(fault) if fault.kind() == ErrorKind::NotFound => Ok(DatabaseForm::Plain),
+            told => told.map_err(|fault| StoreError::Unreadable {
+                path: path.to_owned(),
+                reason: why_unread(&fault),
+            }),
+        }
+    }
+
+    /// By what a file begins with.
+    fn told(file: impl Read) -> std::io::Result<DatabaseForm> {
         let mut start = Vec::with_capacity(SMALLEST);
         let most = u64::try_from(SMALLEST).unwrap_or(u64::MAX);
-        let read = open_file(path).and_then(|file| file.take(most).read_to_end(&mut start));
-        let is_plain = read.is_err()
-            || start.len() < SMALLEST
+        file.take(most).read_to_end(&mut start)?;
+        let is_plain = start.len() < SMALLEST
             || start.starts_with(MAGIC)
             || start.get(21..24) == Some(FRACTIONS.as_slice());
-        match is_plain {
+        Ok(match is_plain {
             true => DatabaseForm::Plain,
             false => DatabaseForm::Encrypted,
-        }
+        })
     }
 }
 
@@ -123,12 +143,12 @@ pub enum KeyNeed {
 }
 
 impl KeyNeed {
-    fn of(path: &Path) -> KeyNeed {
-        match (DatabaseForm::read(path), path.metadata()) {
+    fn of(path: &Path) -> Result<KeyNeed, StoreError> {
+        Ok(match (DatabaseForm::read(path)?, path.metadata()) {
             (DatabaseForm::Plain, Ok(found)) if found.len() == 0 => KeyNeed::New,
             (DatabaseForm::Plain, _) => KeyNeed::Plain,
             (DatabaseForm::Encrypted, _) => KeyNeed::Encrypted,
-        }
+        })
     }
 }
 
@@ -136,7 +156,10 @@ impl KeyNeed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SealFault {
     /// There is no key at any of the places that keys are from.
-    NoKey,
+    NoKey {
+        /// What is called like a key file that was put away, and may be it.
+        beside: Option<PathBuf>,
+    },
     /// There should be one, and it could not be had.
     Unreachable {
         /// What went wrong; never the key.
@@ -149,6 +172,11 @@ pub enum SealFault {
     },
     /// A log of writes that is not encrypted lies beside it.
     PlainLog {
+        /// The file of that log.
+        log: PathBuf,
+    },
+    /// The key opens the file, and not the log of writes beside it.
+    OtherLog {
         /// The file of that log.
         log: PathBuf,
     },
@@ -171,6 +199,11 @@ pub enum SealFault {
         /// Where it is from.
         from: String,
     },
+    /// Whether a new one is to be encrypted can't be told.
+    Unclear {
+        /// What is wrong with the settings.
+        reason: String,
+    },
     /// A new one is to be encrypted, and can't be.
     New {
         /// What is missing; never the key.
@@ -178,13 +211,20 @@ pub enum SealFault {
     },
     /// The file is plain, and the settings say that it is encrypted.
     NotEncrypted,
+    /// The same, while what a conversion writes lies beside it.
+    Converting {
+        /// The file that the conversion writes.
+        new: PathBuf,
+    },
 }
 
 impl fmt::Display for SealFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words())?;
         match self {
-            SealFault::NoKey | SealFault::Unreachable { .. } | SealFault::WrongKey { .. } => {
+            SealFault::NoKey { .. }
+            | SealFault::Unreachable { .. }
+            | SealFault::WrongKey { .. } => {
                 write!(f, "; {LOOK}")
             }
             _ => Ok(()),
@@ -212,6 +252,22 @@ impl SealFault {
                      read while it lies there. Put it away with: mv -n {log} {log}.torn"
                 );
             }
+            SealFault::OtherLog { log } => {
+                let log = shell_word(log);
+                return format!(
+                    "it is encrypted, and its key opens it, but not the log of writes beside it: that is of another \
+                     database, or damaged, and nothing is read while it lies there. Put it away with: mv -n {log} \
+                     {log}.torn"
+                );
+            }
+            SealFault::Converting { new } => {
+                return format!(
+                    "it is not encrypted, although store.encrypted is true, and {} lies beside it: a gently store encrypt \
+                     is at work, or was interrupted. Wait until it has ended; where none is at work, give it again: \
+                     gently store encrypt",
+                    new.display()
+                );
+            }
             SealFault::Journal(journal) => return journal.sentence(),
             SealFault::NoCipher => {
                 return format!("it is encrypted (or its first page is damaged), and {NO_CIPHER}");
@@ -236,13 +292,28 @@ impl SealFault {
                      database had when the backup was made, then give the same command again"
                 );
             }
+            SealFault::Unclear { reason } => {
+                return format!(
+                    "whether a new database is to be encrypted can't be told: {reason}. Nothing was made"
+                );
+            }
             SealFault::New { reason } => {
                 return format!("a new database is to be encrypted: {reason}. Nothing was made");
             }
-            SealFault::NoKey => {
-                "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
-                 $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back what is \
-                 missing"
+            SealFault::NoKey { beside } => {
+                let nearby = beside.as_deref().map(|found| {
+                    let (found, key) = (
+                        shell_word(found),
+                        shell_word(&found.with_file_name("store.key")),
+                    );
+                    format!(". {found} may be it: mv -n {found} {key}")
+                });
+                return format!(
+                    "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
+                     $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back \
+                     what is missing{}",
+                    nearby.unwrap_or_default()
+                );
             }
             SealFault::NotEncrypted => {
                 "it is not encrypted, although store.encrypted is true: somebody may have put another file in its place. \
@@ -380,10 +451,10 @@ pub(super) fn key_of(path: &Path) -> Result<Option<FoundKey>, StoreError> {
         known.is_opened = true;
         return Ok(known.found.clone());
     }
-    let need = KeyNeed::of(path);
+    let need = KeyNeed::of(path)?;
     let found = match (need, FINDER.get()) {
         (KeyNeed::Encrypted, _) if !CAN_ENCRYPT => Err(SealFault::NoCipher),
-        (KeyNeed::Encrypted, None) => Err(SealFault::NoKey),
+        (KeyNeed::Encrypted, None) => Err(SealFault::NoKey { beside: None }),
         (_, None) => Ok(None),
         (_, Some(finder)) => finder(path, need),
     };
@@ -456,9 +527,9 @@ mod tests {
         let path = home.path().join("gently.db");
         let form = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            DatabaseForm::of(&path)
+            DatabaseForm::of(&path).unwrap()
         };
-        assert_eq!(DatabaseForm::of(&path), DatabaseForm::Plain);
+        assert_eq!(DatabaseForm::of(&path).unwrap(), DatabaseForm::Plain);
         let mut plain = vec![7; 4096];
         assert_eq!(form(&plain), DatabaseForm::Encrypted);
         assert_eq!(form(&plain[..511]), DatabaseForm::Plain);
@@ -468,5 +539,37 @@ mod tests {
         plain[..16].fill(7);
         plain[21..24].copy_from_slice(&FRACTIONS);
         assert_eq!(form(&plain), DatabaseForm::Plain);
+    }
+
+    /// A disk that gives the beginning of a file and then fails.
+    struct Failing(usize);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let given = self.0.min(buffer.len());
+            self.0 -= given;
+            match given {
+                0 => Err(std::io::Error::other("Input/output error")),
+                given => Ok(given),
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_called_plain() {
+        for given in [0, 100] {
+            DatabaseForm::told(Failing(given)).unwrap_err();
+        }
+        assert_eq!(
+            DatabaseForm::told(Failing(SMALLEST)).unwrap(),
+            DatabaseForm::Encrypted
+        );
+        // Nobody reads a link that leads to itself, whoever asks.
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        let fault = DatabaseForm::of(&path).unwrap_err();
+        assert!(matches!(fault, StoreError::Unreadable { .. }), "{fault}");
+        assert!(KeyNeed::of(&path).is_err());
     }
 }

@@ -63,7 +63,7 @@ pub use head_check::ColumnFault;
 pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
 pub use open::{
     ConvertStep, ConvertWatch, ForeignJournal, convert, foreign_journal, left_unfinished,
-    remove_unfinished, unfinished_file,
+    look_at_database, remove_unfinished, unfinished_file,
 };
 pub use orphans::OrphanRow;
 pub use recall::OpenDrift;
@@ -100,7 +100,7 @@ impl StoreError {
 /// What stands before a fault; a database that was never there has no place.
 fn sealed_place(path: &std::path::Path, why: &SealFault) -> String {
     match why {
-        SealFault::New { .. } => String::new(),
+        SealFault::New { .. } | SealFault::Unclear { .. } => String::new(),
         SealFault::InBackup { .. }
         | SealFault::NoKeyForBackup { .. }
         | SealFault::NotOfBackup { .. } => {
@@ -191,6 +191,38 @@ pub enum StoreError {
         path: PathBuf,
         /// What is there: `a pipe`.
         kind: &'static str,
+    },
+    /// What is at that place can't be read.
+    #[error(
+        "the database at {path} could not be looked at, so nobody knows whether it is encrypted: {reason}. Nothing is \
+         changed. Put that right, then give the same command again"
+    )]
+    Unreadable {
+        /// Where it is.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// Its file holds nothing at all.
+    #[error(
+        "the database at {path} is empty (0 bytes): somebody cut it, or a disk lost it. Nothing is changed. Put the file \
+         away, and bring the home back from a backup: gently restore FILE, with GENTLY_HOME set to a new place"
+    )]
+    Empty {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// It was converted, and whether that is on the disk nobody knows.
+    #[error(
+        "{path} is converted, and the new file is in its place, but the disk did not confirm it: {reason}. After a power \
+         cut the old file may be there again, which is whole. Look at the disk, give the command sync, then look what \
+         the file is: gently store status"
+    )]
+    NotSynced {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
     },
     /// Another program encrypts it or makes it plain.
     #[error(

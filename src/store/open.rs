@@ -31,6 +31,11 @@ impl Store {
     }
 }
 
+/// Whether a database can be opened for reading; nothing of it is changed.
+pub fn look_at_database(path: &Path) -> Result<(), StoreError> {
+    Sqlite::look(path)
+}
+
 impl ReadStore {
     /// Whether its file is encrypted.
     pub fn is_encrypted(&self) -> bool {

@@ -782,3 +782,95 @@ fn what_a_killed_backup_copied_is_taken_away() {
     let mut names = left.map(|entry| entry.unwrap().file_name());
     assert!(names.all(|name| !name.to_string_lossy().starts_with("backup-")));
 }
+
+/// Ends a process with a signal, and waits for its end.
+fn ended_by(mut child: std::process::Child, signal: &str) -> Option<i32> {
+    let number = child.id().to_string();
+    let sent = Command::new("kill").args([signal, &number]).status();
+    assert!(sent.unwrap().success());
+    child.wait().unwrap().code()
+}
+
+/// Waits until something stands at a place.
+fn appears(place: &Path) {
+    for _ in 0..3000 {
+        if place.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{} does not appear", place.display());
+}
+
+/// What lies beside the home, but for the names given.
+fn beside_home(person: &Person, known: &[&str]) -> Vec<String> {
+    let entries = fs::read_dir(person.dir.path()).unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| !known.contains(&name.as_str()))
+        .collect()
+}
+
+#[test]
+fn an_ended_restore_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
+    let mut person = Person::new();
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set(PASSPHRASE.0, PASSPHRASE.1);
+    person.ask("one");
+    person.gently(&["backup", "b.age"]).exits(0);
+    fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    let bytes = fs::read(person.dir.path().join("b.age")).unwrap();
+    let pipe = person.dir.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let known = ["b.age", "lost", "pipe"];
+    for (signal, code) in [("-TERM", Some(143)), ("-KILL", None)] {
+        // It has most of the backup, and waits for the rest.
+        let mut command = person.command(&["restore", "pipe"]);
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let folder = person
+            .dir
+            .path()
+            .join(format!("home.restore-{}", child.id()));
+        let mut feeding = fs::File::options().write(true).open(&pipe).unwrap();
+        std::io::Write::write_all(&mut feeding, &bytes[..bytes.len() - 100]).unwrap();
+        appears(&folder.join("keys/auth.key"));
+        assert_eq!(ended_by(child, signal), code);
+        assert_eq!(folder.exists(), code.is_none(), "{signal}");
+        drop(feeding);
+    }
+    let left = beside_home(&person, &known);
+    assert_eq!(left.len(), 1);
+    let doctor = person.gently(&["doctor"]).exits(1).out;
+    assert!(doctor.contains(&left[0]), "{doctor}");
+    // A slash behind the name changes nothing.
+    person.set("GENTLY_HOME", &format!("{}/", person.home().display()));
+    person.gently(&["restore", "b.age"]).exits(0);
+    assert_eq!(beside_home(&person, &known), ["home"]);
+}
+
+#[test]
+fn an_ended_backup_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
+    let mut person = Person::new();
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set(PASSPHRASE.0, PASSPHRASE.1);
+    person.ask("one");
+    // It has begun its file, and waits for the writer.
+    let lock = person.at("writer.lock");
+    let lock = gently::recorder::WriterLock::acquire_within(&lock, gently::recorder::WAIT);
+    for (signal, code) in [("-TERM", Some(143)), ("-KILL", None)] {
+        let mut command = person.command(&["backup", "b.age"]);
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let half = person
+            .dir
+            .path()
+            .join(format!("b.age.{}.partial", child.id()));
+        appears(&half);
+        assert_eq!(ended_by(child, signal), code);
+        assert_eq!(half.exists(), code.is_none(), "{signal}");
+    }
+    drop(lock.unwrap());
+    assert_eq!(beside_home(&person, &["home"]).len(), 1);
+    person.gently(&["backup", "b.age"]).exits(0);
+    assert_eq!(beside_home(&person, &["home"]), ["b.age"]);
+}

@@ -346,6 +346,12 @@ fn what_is_erased_is_gone_and_a_rebuild_finds_nothing_to_do() {
 #[test]
 fn a_home_is_encrypted_from_its_beginning_where_the_environment_says_so() {
     let mut person = Person::new();
+    // A slip makes no plain home.
+    for slip in ["yes", "1", ""] {
+        person.set("GENTLY_STORE_ENCRYPTED", slip);
+        refused(&person.gently(&["init"]), "GENTLY_STORE_ENCRYPTED");
+        assert!(!person.home().exists());
+    }
     person.set("GENTLY_STORE_ENCRYPTED", "true");
     refused(
         &person.gently(&["init"]),
@@ -1338,4 +1344,333 @@ fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
         fs::remove_file(&file).unwrap();
         fs::write(&file, [7; 8192]).unwrap();
     }
+}
+
+#[test]
+fn what_killed_backups_and_restores_left_is_named_and_taken_away() {
+    let (person, _server) = sealed();
+    let plain = [b"SQLite format 3\0".as_slice(), WORD.as_bytes(), &[0; 1000]].concat();
+    let folder = person.at("backup-copy-1");
+    let unpacked = person.dir.path().join("home.restore-2147483647");
+    for folder in [&folder, &unpacked] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("gently.db"), &plain).unwrap();
+    }
+    let old = person.at("backup-2147483647.db");
+    fs::write(&old, [7; 1000]).unwrap();
+    let status = person.gently(&["store", "status"]).exits(1).out;
+    for said in [
+        format!(
+            "{} has texts in it that are not encrypted",
+            folder.display()
+        ),
+        format!("{} is left over, and encrypted", old.display()),
+        format!("rm -r {}", unpacked.display()),
+    ] {
+        assert!(status.contains(&said), "{said}: {status}");
+    }
+    let status = person.gently(&["store", "status", "--json"]).exits(1);
+    let status = status.json();
+    let copies = status["copies"].as_array().unwrap();
+    let told = |path: &Path| {
+        let path = path.display().to_string();
+        let found = copies.iter().find(|copy| copy["path"] == path.as_str());
+        let found = found.unwrap_or_else(|| panic!("{path}: {status}"));
+        (found["of"].clone(), found["encrypted"].clone())
+    };
+    assert_eq!(told(&folder), ("backup".into(), false.into()));
+    assert_eq!(told(&old), ("backup".into(), true.into()));
+    assert_eq!(told(&unpacked), ("restore".into(), false.into()));
+    let doctor = person.gently(&["doctor"]).exits(1).out;
+    let words = format!("rm -r {} && gently session open", unpacked.display());
+    assert!(doctor.replace("\n", " ").contains("copies"), "{doctor}");
+    assert!(doctor.contains(&words), "{doctor}");
+    person.ask("And then?");
+    assert!(!folder.exists() && !old.exists());
+    fs::remove_dir_all(&unpacked).unwrap();
+    person.gently(&["store", "status"]).exits(0);
+    assert_eq!(
+        holders(person.home(), WORD.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    // Where nothing else is to be done, the same command takes them away.
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("gently.db"), &plain).unwrap();
+    let tidied = person.gently(&["store", "encrypt", "--json"]).exits(0);
+    assert_eq!(tidied.json()["unfinished_removed"], true, "{tidied:?}");
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_key_file_that_was_cut_to_nothing_stops_nobody() {
+    let (person, _server) = under_a_passphrase();
+    let file = person.at("keys/store.key");
+    let kept = fs::read(&file).unwrap();
+    fs::write(&file, "").unwrap();
+    let status = person.gently(&["store", "status"]).exits(1).out;
+    assert!(
+        status.contains("store.key can't be decrypted: it is empty (0 bytes)"),
+        "{status}"
+    );
+    refused(&person.gently(&["search", WORD]), "it is empty (0 bytes)");
+    fs::write(&file, kept).unwrap();
+    person.gently(&["store", "decrypt"]).exits(0);
+    fs::write(&file, "").unwrap();
+    let status = person.gently(&["store", "status"]).exits(0).out;
+    assert!(!status.contains("store.key"), "{status}");
+    let made = person.gently(&["store", "encrypt", "--json"]).exits(0);
+    assert_eq!(made.json()["key_made"], true, "{made:?}");
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn a_key_file_that_was_put_away_is_named_and_is_in_no_backup() {
+    let (person, _server) = under_a_passphrase();
+    let (file, away) = (person.at("keys/store.key"), person.at("keys/store.key.old"));
+    fs::copy(&file, &away).unwrap();
+    person.gently(&["backup", "b.age"]).exits(0);
+    let backup = fs::read(person.dir.path().join("b.age")).unwrap();
+    let opened = gently::keys::sealed::opening(&backup[..], "correct horse", "b.age").unwrap();
+    let mut archive = tar::Archive::new(opened);
+    for entry in archive.entries().unwrap() {
+        let path = entry.unwrap().path().unwrap().into_owned();
+        assert!(!path.starts_with("keys/store.key.old"), "{path:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    fs::write(person.at("keys/store.key.txt"), "a note").unwrap();
+    let ran = person.gently(&["search", WORD]);
+    let back = format!("mv -n {} {}", away.display(), file.display());
+    refused(&ran, &back);
+    let moved = std::process::Command::new("sh")
+        .args(["-c", &back])
+        .status();
+    assert!(moved.unwrap().success());
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn who_comes_between_the_setting_and_the_renaming_is_told_so() {
+    let (person, _server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    let path = person.at("gently.db");
+    remember_key(&path, None);
+    let killed = convert(&path, Some(&own_key()), &|step| step != ConvertStep::Synced);
+    assert!(matches!(killed, Err(StoreError::Stopped)), "{killed:?}");
+    forget_key(&path);
+    let file = person.at("gently.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("encrypted = false", "encrypted = true")).unwrap();
+    let ran = person.gently(&["search", WORD]);
+    refused(&ran, "gently store encrypt is at work, or was interrupted");
+    assert!(!ran.err.contains("another file"), "{ran:?}");
+    let status = person.gently(&["store", "status"]).exits(1).out;
+    assert!(
+        status.contains("Give it again: gently store encrypt"),
+        "{status}"
+    );
+    assert!(!status.contains("records something"), "{status}");
+    let (found, check) = encryption_check(&person);
+    assert!(
+        found == "FAIL" && check.contains("although store.encrypted is true"),
+        "{check}"
+    );
+    person.gently(&["store", "encrypt"]).exits(0);
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn an_emptied_database_is_called_that_and_nothing_is_written() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    let _ = fs::remove_file(person.at("gently.db-wal"));
+    fs::write(&path, "").unwrap();
+    let status = person.gently(&["store", "status"]).exits(1).out;
+    assert!(status.contains("is empty (0 bytes)"), "{status}");
+    for door in DOORS {
+        refused(&person.gently(door), "is empty (0 bytes)");
+    }
+    assert_ne!(person.gently(&["doctor"]).code, 0);
+    assert_eq!(path.metadata().unwrap().len(), 0);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let ran = person.gently(&["store", "encrypt"]);
+    refused(&ran, "is a folder");
+    assert!(!ran.err.contains("names"), "{ran:?}");
+}
+
+#[test]
+fn a_log_of_another_encrypted_database_is_not_called_a_wrong_key() {
+    let (person, _server) = sealed();
+    let (mut other, _server) = sealed();
+    other.gently(&["store", "decrypt"]).exits(0);
+    other.set("GENTLY_STORE_KEY", OTHER);
+    other.gently(&["store", "encrypt"]).exits(0);
+    let log = person.at("gently.db-wal");
+    let before = fs::read(person.at("gently.db")).unwrap();
+    let away = format!("mv -n {0} {0}.torn", log.display());
+    // The first page stands in a log where the file grows, and elsewhere not: then the key opens it.
+    for words in [&["note", "add", "a note"][..], &["ask", "And then?"]] {
+        other.gently(words).exits(0);
+        fs::copy(other.at("gently.db-wal"), &log).unwrap();
+        let _ = fs::remove_file(person.at("gently.db-shm"));
+        let ran = person.gently(&["search", WORD]);
+        refused(&ran, "but not the log of writes beside it");
+        assert!(ran.err.contains(&away), "{ran:?}");
+        let status = person.gently(&["store", "status"]).exits(1).out;
+        assert!(status.contains(&away), "{status}");
+        let doctor = person.gently(&["doctor"]).exits(1).out;
+        assert!(doctor.contains("-> gently store status"), "{doctor}");
+        assert!(
+            fs::read(person.at("gently.db")).unwrap() == before,
+            "it changed"
+        );
+        let moved = std::process::Command::new("sh")
+            .args(["-c", &away])
+            .status();
+        assert!(moved.unwrap().success());
+        person.gently(&["search", WORD]).exits(0);
+        fs::remove_file(log.with_extension("db-wal.torn")).unwrap();
+    }
+}
+
+/// A backup of which one page of the database is changed, which is as its owner wrote it.
+fn with_a_changed_page(backup: &Path) {
+    let bytes = fs::read(backup).unwrap();
+    let opened = gently::keys::sealed::opening(&bytes[..], "correct horse", "b.age").unwrap();
+    let work = gently::keys::WorkFactor::new(4);
+    let sealing = gently::keys::sealed::sealing(Vec::new(), "correct horse", work).unwrap();
+    let mut changed = tar::Builder::new(sealing);
+    for entry in tar::Archive::new(opened).entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let (mut header, path) = (entry.header().clone(), entry.path().unwrap().into_owned());
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+        if path == Path::new("gently.db") {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+        }
+        changed.append_data(&mut header, path, &bytes[..]).unwrap();
+    }
+    let sealed = changed.into_inner().unwrap().finish().unwrap();
+    fs::write(backup, sealed).unwrap();
+}
+
+#[test]
+fn a_damaged_page_in_a_backup_is_told_of_with_what_to_do() {
+    let (mut person, _server) = sealed();
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["backup", "b.age"]).exits(0);
+    with_a_changed_page(&person.dir.path().join("b.age"));
+    fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    let back = person.gently(&["restore", "b.age"]).exits(1);
+    for said in [
+        "restored ",
+        "damaged",
+        "GENTLY_HOME=DIR gently restore FILE",
+    ] {
+        assert!(back.err.contains(said), "{said}: {back:?}");
+    }
+    assert!(!back.err.contains("up to then is here"), "{back:?}");
+    assert!(person.at("restored.toml").exists());
+    fs::rename(person.home(), person.dir.path().join("damaged")).unwrap();
+    let back = person
+        .gently(&["--json", "restore", "b.age"])
+        .exits(1)
+        .json();
+    assert_ne!(back["database"], "ok", "{back}");
+}
+
+#[test]
+fn readers_outlive_two_conversions_in_a_row() {
+    let (person, _server) = sealed();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut found = 0;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let ran = person.gently(&["search", WORD]);
+                    found += u32::from(ran.code == 0);
+                    // The moment between the setting and the renaming is told of, and nothing else.
+                    let is_told = ran.err.contains("gently store encrypt");
+                    assert!(ran.code == 0 || ran.code == 2 && is_told, "{ran:?}");
+                }
+                assert!(found > 0);
+            });
+        }
+        // A reader that holds the old file, and no lock of SQLite's, is in nobody's way.
+        let held = fs::File::open(person.at("gently.db")).unwrap();
+        for _ in 0..3 {
+            for verb in ["decrypt", "encrypt"] {
+                let mut code = 2;
+                // Somebody who reads just now is waited for a second, and may be in the way for longer.
+                for _ in 0..20 {
+                    code = person.gently(&["store", verb]).code;
+                    if code == 0 {
+                        break;
+                    }
+                }
+                assert_eq!(code, 0, "{verb}");
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(held);
+    });
+    person.gently(&["audit", "verify"]).exits(0);
+    let found = person.gently(&["search", WORD]).exits(0);
+    assert!(found.out.contains(WORD), "{found:?}");
+}
+
+/// Runs the program as somebody whom modes keep out, whoever runs the tests.
+fn kept_out(person: &Person, words: &[&str]) -> Ran {
+    use std::os::unix::fs::MetadataExt as _;
+    let plain = person.command(words);
+    let mut command = std::process::Command::new("setpriv");
+    if person.dir.path().metadata().unwrap().uid() == 0 {
+        command.args(["--bounding-set=-all", "--inh-caps=-all"]);
+    }
+    command.arg(plain.get_program()).args(words).env_clear();
+    for (name, value) in plain.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let ran = command.stdin(Stdio::null()).output().unwrap();
+    Ran {
+        code: ran.status.code().unwrap(),
+        out: String::from_utf8(ran.stdout).unwrap(),
+        err: String::from_utf8(ran.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn what_a_mode_forbids_is_not_called_plain_and_no_full_disk() {
+    let (person, _server) = sealed();
+    let path = person.at("gently.db");
+    let mode = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&path, 0);
+    for words in [
+        &["store", "status"][..],
+        &["store", "encrypt"],
+        &["search", WORD],
+    ] {
+        let ran = kept_out(&person, words);
+        refused(&ran, "it may not be read by you; mend its mode");
+        assert!(!ran.out.contains("is not encrypted"), "{ran:?}");
+    }
+    let doctor = kept_out(&person, &["doctor"]).exits(1).out;
+    assert!(
+        doctor.contains(&format!("-> ls -l {}", path.display())),
+        "{doctor}"
+    );
+    mode(&path, 0o600);
+    for (place, forbidden, allowed) in [(&path, 0o400, 0o600), (&person.home(), 0o500, 0o700)] {
+        mode(place, forbidden);
+        let ran = kept_out(&person, &["store", "decrypt"]);
+        mode(place, allowed);
+        refused(&ran, &format!("{} can't be written", place.display()));
+        assert!(!ran.err.contains("full"), "{ran:?}");
+    }
+    person.gently(&["store", "decrypt"]).exits(0);
 }

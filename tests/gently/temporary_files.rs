@@ -26,7 +26,8 @@ fn nameless_files(person: &Person, words: &[&str]) -> BTreeSet<String> {
                 continue;
             };
             let name = file.display().to_string();
-            if name.starts_with('/') && name.ends_with(" (deleted)") {
+            let is_nameless = name.starts_with('/') && name.ends_with(" (deleted)");
+            if is_nameless && !had_a_name(person, &name, &entry.path()) {
                 found.insert(name);
             }
         }
@@ -37,6 +38,14 @@ fn nameless_files(person: &Person, words: &[&str]) -> BTreeSet<String> {
     };
     assert!(ended.success(), "{words:?}: {ended}");
     found
+}
+
+/// Whether a file is what a conversion took the place of: the old database, or its log of writes, which
+/// was emptied before.
+fn had_a_name(person: &Person, name: &str, opened: &Path) -> bool {
+    let is = |file: &str| name == format!("{} (deleted)", person.at(file).display());
+    let is_empty = || opened.metadata().map_or(true, |found| found.len() == 0);
+    is("gently.db") || is("gently.db-wal") && is_empty()
 }
 
 /// Conversations with as many different words as make indexes that no small cache holds.

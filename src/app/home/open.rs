@@ -24,7 +24,7 @@ use crate::govern::sight_rules::SightPlan;
 use crate::home::{Home, InitOptions, locate, remove_leftovers};
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
-use crate::os::shell_word;
+use crate::os::{may_change_folder, shell_word};
 use crate::record::bitcoin::block::Network;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
@@ -430,6 +430,22 @@ pub fn finish_rotation(home: &Home) -> Result<(), OpenHomeError> {
         home.finish_rotation(&in_force)?;
     }
     Ok(())
+}
+
+/// Fails where a new file can't take the place of the database: on a read-only disk, or where a mode
+/// forbids it.
+pub fn replaceable(home: &Home) -> Result<(), OpenHomeError> {
+    let refused = |path: &Path, fault: std::io::Error| {
+        OpenHomeError::Refused(format!(
+            "{} can't be written ({fault}), and nothing is changed. Mount the disk read-write, or mend its owner and \
+             mode, then give the same command again",
+            path.display()
+        ))
+    };
+    let database = home.paths().database();
+    let opened = std::fs::OpenOptions::new().write(true).open(&database);
+    opened.map_err(|fault| refused(&database, fault))?;
+    may_change_folder(home.root()).map_err(|fault| refused(home.root(), fault))
 }
 
 /// Fails on a read-only disk, which the database itself tells only as "unable to open".

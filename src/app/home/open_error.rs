@@ -107,8 +107,8 @@ pub enum OpenHomeError {
     },
     /// The home can't be written.
     #[error(
-        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend the \
-         file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
+        "{} can't be written ({reason}), so nothing can be recorded. Mount the disk read-write, or mend its \
+         owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
     )]
     ReadOnly {
         /// Path of the database that can't be written.
@@ -118,7 +118,7 @@ pub enum OpenHomeError {
     },
     /// Nobody could be told to stop.
     #[error(
-        "the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted"
+        "the system does not let gently listen to signals ({reason}), so that nothing could be interrupted"
     )]
     Signals {
         /// The system's words.

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::keys::{KeyError, STORE_KEY, STORE_KEY_ENV, StoreKey};
-use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault};
+use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault, unfinished_file};
 
 use super::open::{env, home_path};
 use super::secrets::{from_command, passphrase};
@@ -27,6 +27,9 @@ pub const OWN_COMMAND: &str = "[store] key_cmd";
 pub const OWN_FILE: &str = "keys/store.key";
 /// The environment's way to give that command, which wins over the settings.
 const COMMAND_ENV: &str = "GENTLY_STORE_KEY_CMD";
+
+/// The variable that says whether a database has to be encrypted, and wins over the settings.
+pub const WANTED_ENV: &str = "GENTLY_STORE_ENCRYPTED";
 
 /// Said where a home is to be encrypted from its beginning.
 const NO_KEY_YET: &str = "store.encrypted is true, and that is done from the beginning only with a key in \
@@ -66,6 +69,11 @@ pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFaul
     match need {
         // A home that is being made is not yet where it will be.
         KeyNeed::New => match home_path().ok().map(|home| Config::load(&home, &env)) {
+            // Whoever sets the variable wants something of it, and a slip must not make a plain home.
+            Some(Err(fault)) if env(WANTED_ENV).is_some() => {
+                let reason = fault.to_string();
+                Err(SealFault::Unclear { reason })
+            }
             Some(Ok(config)) if config.store.encrypted => {
                 let cannot = |reason: String| SealFault::New { reason };
                 let found = given_key(Some(&config)).map_err(|fault| cannot(fault.to_string()))?;
@@ -74,16 +82,45 @@ pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFaul
             _ => Ok(None),
         },
         KeyNeed::Plain => match config {
-            Some(Ok(config)) if config.store.encrypted => Err(SealFault::NotEncrypted),
+            Some(Ok(config)) if config.store.encrypted => Err(plain_fault(path)),
             // What is wrong with the settings is said by whoever reads them for what they are.
             _ => Ok(None),
         },
         KeyNeed::Encrypted => {
             let config = config.transpose().map_err(|reason| unreachable(&reason))?;
             let found = key_from(path, config.as_ref()).map_err(|fault| unreachable(&fault))?;
-            found.ok_or(SealFault::NoKey).map(Some)
+            let found = found.ok_or_else(|| SealFault::NoKey {
+                beside: put_away(&key_file(path)),
+            });
+            found.map(Some)
         }
     }
+}
+
+/// Why a plain database is refused: somebody may have put it there, unless a conversion is at work or
+/// was interrupted.
+fn plain_fault(database: &Path) -> SealFault {
+    let new = unfinished_file(database);
+    match new.symlink_metadata() {
+        Ok(found) if found.is_file() => SealFault::Converting { new },
+        _ => SealFault::NotEncrypted,
+    }
+}
+
+/// Whether the file of a key was cut to nothing, and so holds none.
+pub fn is_emptied(key_file: &Path) -> bool {
+    let found = key_file.symlink_metadata();
+    found.is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+/// The newest file beside that of a key which is called as if it was put away, and is one.
+fn put_away(key_file: &Path) -> Option<PathBuf> {
+    let beside = format!("{STORE_KEY}.");
+    let entries = std::fs::read_dir(key_file.parent()?).ok()?.flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&beside));
+    let keys = named.filter(|entry| StoreKey::check_copy(&entry.path()).is_ok());
+    let newest = keys.max_by_key(|entry| entry.metadata().and_then(|found| found.modified()).ok());
+    newest.map(|entry| entry.path())
 }
 
 fn unreachable(reason: &impl ToString) -> SealFault {

@@ -85,7 +85,9 @@ impl RecordState {
             | RecorderError::KeyNotNew { .. }
             | RecorderError::Adopt(_)
             // Nothing could be asked of it either.
-            | RecorderError::Store(StoreError::Sealed { .. }) => None,
+            | RecorderError::Store(
+                StoreError::Sealed { .. } | StoreError::Empty { .. } | StoreError::Unreadable { .. },
+            ) => None,
             cause => Some(RecordState::of(cause)),
         }
     }

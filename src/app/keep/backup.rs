@@ -45,8 +45,10 @@ pub struct RestoreResult {
     pub root: PathBuf,
     /// What came back.
     pub back: RestoredFiles,
-    /// What the check of the restored home found.
-    pub report: Report,
+    /// What the check of the restored home found; none where it could not be made.
+    pub report: Option<Report>,
+    /// Why it could not be made.
+    pub unchecked: Option<String>,
     /// Where the key of an encrypted database was from, in words; none of a plain one.
     pub key_from: Option<String>,
     /// Whether the home has a key file again, from the copy that was given.
@@ -56,7 +58,7 @@ pub struct RestoreResult {
 impl RestoreResult {
     /// Whether database, log and ledger are sound.
     pub fn is_sound(&self) -> bool {
-        self.back.database == "ok" && holds(&self.report)
+        self.back.database == "ok" && self.report.as_ref().is_some_and(holds)
     }
 }
 
@@ -159,11 +161,17 @@ pub fn restore(
         (None, Some(_)) => Some("$GENTLY_STORE_KEY".to_owned()),
         (None, None) => Some(command_place().to_owned()),
     };
+    // What is there is there, and whoever restored it is told what is wrong with it.
+    let (report, unchecked) = match check_own(&paths) {
+        Ok(report) => (Some(report), None),
+        Err(fault) => (None, Some(fault.to_string())),
+    };
     Ok(RestoreResult {
         key_from,
         has_key_file: copy.is_some_and(|copy| copy.put_back(&paths)),
         back,
-        report: check_own(&paths)?,
+        report,
+        unchecked,
         root: paths.root,
     })
 }

@@ -5,14 +5,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
-use crate::home::{Home, remove_leftovers};
+use crate::home::{Home, LeftCopy, left_copies, remove_leftovers};
 use crate::keys::{KeyError, StoreKey, os_random};
 use crate::os::{kind_of, shell_word};
 use crate::recorder::{WAIT, WriterLock};
 use crate::store::{
     CAN_ENCRYPT, ConvertStep, DatabaseForm, FoundKey, NO_CIPHER, SealFault, StoreError, convert,
-    foreign_journal, forget_key, has_plain_log, left_unfinished, log_beside, remember_key,
-    remove_unfinished,
+    foreign_journal, forget_key, has_plain_log, left_unfinished, log_beside, look_at_database,
+    remember_key, remove_unfinished,
 };
 
 use crate::app::home::open::{self, OpenHomeError};
@@ -20,15 +20,14 @@ use crate::app::home::secrets::{
     is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
 };
 use crate::app::home::store_key::{
-    OWN_COMMAND, OWN_FILE, command_place, found_key, given_key, key_file, key_variable,
+    OWN_COMMAND, OWN_FILE, WANTED_ENV, command_place, found_key, given_key, is_emptied, key_file,
+    key_variable,
 };
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
 
 /// The setting that refuses a plain database.
 const ENCRYPTED: &str = "store.encrypted";
-/// The variable that wins over it.
-const WANTED_ENV: &str = "GENTLY_STORE_ENCRYPTED";
 
 /// Whether a home's database is encrypted, and whether its key is at hand.
 #[derive(Clone, Debug)]
@@ -47,6 +46,8 @@ pub struct StoreStatus {
     pub fault: Option<String>,
     /// What a conversion left beside it.
     pub rest: Option<UnfinishedCopy>,
+    /// What backups, restores and chats left that were killed.
+    pub copies: Vec<LeftCopy>,
 }
 
 /// What a conversion left that did not come to its end, or what one that runs now is writing.
@@ -67,7 +68,8 @@ impl UnfinishedCopy {
         // It is what the database was to become, and its own first page is the last to be written.
         Some(UnfinishedCopy {
             path,
-            is_plain: kind.is_file() && DatabaseForm::of(database) == DatabaseForm::Encrypted,
+            is_plain: kind.is_file()
+                && !matches!(DatabaseForm::of(database), Ok(DatabaseForm::Plain)),
             foreign: (!kind.is_file()).then(|| kind_of(kind)),
         })
     }
@@ -92,8 +94,8 @@ impl KeyPlace {
         match (key_variable(), &config.store.key_cmd) {
             (Some(_), _) => KeyPlace::Variable,
             (None, Some(_)) => KeyPlace::Command,
-            (None, None) if key_file(database).exists() => KeyPlace::File,
-            (None, None) => KeyPlace::Nowhere,
+            (None, None) if !has_key_file(database) => KeyPlace::Nowhere,
+            (None, None) => KeyPlace::File,
         }
     }
 
@@ -108,20 +110,27 @@ impl KeyPlace {
     }
 }
 
+/// Whether a database has a key file; one that was cut to nothing is none where nothing was encrypted
+/// with it.
+fn has_key_file(database: &Path) -> bool {
+    let (file, form) = (key_file(database), DatabaseForm::of(database));
+    file.exists() && !(is_emptied(&file) && matches!(form, Ok(DatabaseForm::Plain)))
+}
+
 impl StoreStatus {
     /// Looks at a home. The database is opened, and its key used, unless somebody would have to be
     /// asked for a passphrase.
     pub fn of(home: &Home) -> Result<StoreStatus, OpenHomeError> {
         let config = open::config(home)?;
         let database = home.paths().database();
-        let form = DatabaseForm::of(&database);
+        let form = DatabaseForm::of(&database)?;
         let key = KeyPlace::of(&database, &config);
         let is_tried = form == DatabaseForm::Plain
             || key != KeyPlace::File
             || !CAN_ENCRYPT
             || is_passphrase_given(&config);
         let fault = match is_tried {
-            true => open::store(home).err().map(|fault| match fault {
+            true => look_at_database(&database).err().map(|fault| match fault {
                 StoreError::Sealed { why, .. } => why.words(),
                 other => other.to_string(),
             }),
@@ -136,6 +145,7 @@ impl StoreStatus {
         };
         Ok(StoreStatus {
             rest: UnfinishedCopy::of(&database),
+            copies: left_copies(home.root()),
             database,
             form,
             is_wanted: config.store.encrypted,
@@ -143,6 +153,15 @@ impl StoreStatus {
             is_tried,
             fault,
         })
+    }
+}
+
+impl StoreStatus {
+    /// Whether texts lie open beside a database that hides them.
+    pub fn has_open_texts(&self) -> bool {
+        let is_open = self.copies.iter().any(|copy| copy.is_plain);
+        let hides = self.form == DatabaseForm::Encrypted || self.is_wanted;
+        self.rest.as_ref().is_some_and(|rest| rest.is_plain) || hides && is_open
     }
 }
 
@@ -206,7 +225,8 @@ impl StoreConversion {
         home: &Home,
         form: DatabaseForm,
     ) -> Result<Self, OpenHomeError> {
-        let is_tidied = remove_unfinished(&home.paths().database())?;
+        let has_copies = remove_leftovers(home.root());
+        let is_tidied = remove_unfinished(&home.paths().database())? || has_copies;
         if form == DatabaseForm::Encrypted {
             want_encrypted(home, true)?;
         }
@@ -235,7 +255,7 @@ pub fn encrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     }
     let (database, config) = (home.paths().database(), open::config(home)?);
     let form = DatabaseForm::Encrypted;
-    if DatabaseForm::of(&database) == form {
+    if DatabaseForm::of(&database)? == form {
         // Its key is asked for with that of whoever asks.
         is_known(home, &config)?;
         return as_it_is(home, form, converted_meanwhile);
@@ -259,7 +279,7 @@ pub fn decrypt(home: &Home) -> Result<StoreConversion, OpenHomeError> {
     let (database, config) = (home.paths().database(), open::config(home)?);
     let form = DatabaseForm::Plain;
     is_known(home, &config)?;
-    if DatabaseForm::of(&database) == form {
+    if DatabaseForm::of(&database)? == form {
         return as_it_is(home, form, converted_meanwhile);
     }
     is_one_file(&database, "decrypt")?;
@@ -282,7 +302,7 @@ fn as_it_is(
 ) -> Result<StoreConversion, OpenHomeError> {
     let paths = home.paths();
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-    match DatabaseForm::of(&paths.database()) == form {
+    match DatabaseForm::of(&paths.database())? == form {
         true => StoreConversion::nothing_to_do(&lock, home, form),
         false => Err(OpenHomeError::Refused(otherwise(&paths.database()))),
     }
@@ -323,6 +343,11 @@ fn is_one_file(database: &Path, verb: &str) -> Result<(), OpenHomeError> {
                 shell_word(&target)
             )
         }
+        _ if !found.is_file() => {
+            let kind = kind_of(found.file_type());
+            let path = database.to_owned();
+            return Err(StoreError::NoFile { path, kind }.into());
+        }
         names if names > 1 => format!(
             "the file {name} has {names} names (hard links): the others would keep it as it is. Find them with: find / \
              -xdev -samefile {word}, and remove them"
@@ -353,13 +378,14 @@ fn can_encrypt() -> Result<(), OpenHomeError> {
 fn replace(home: &Home, to: Option<&FoundKey>) -> Result<Option<StoreConversion>, OpenHomeError> {
     let (paths, is_encrypted) = (home.paths(), to.is_some());
     let database = paths.database();
+    open::replaceable(home)?;
     remove_leftovers(home.root());
     let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let form = match is_encrypted {
         true => DatabaseForm::Encrypted,
         false => DatabaseForm::Plain,
     };
-    if DatabaseForm::of(&database) == form {
+    if DatabaseForm::of(&database)? == form {
         forget_key(&database);
         return StoreConversion::nothing_to_do(&lock, home, form).map(Some);
     }
@@ -386,7 +412,7 @@ fn replace(home: &Home, to: Option<&FoundKey>) -> Result<Option<StoreConversion>
     let Err(fault) = done else {
         return Ok(None);
     };
-    if DatabaseForm::of(&database) != form {
+    if DatabaseForm::of(&database)? != form {
         want_encrypted(home, was_wanted)?;
     }
     if let Some(fault) = unsaid.into_inner() {
@@ -436,7 +462,7 @@ fn proven_key(database: &Path, config: &Config) -> Result<Option<(FoundKey, bool
     match place {
         KeyPlace::Variable | KeyPlace::Command => {
             let first = given_key(Some(config)).map_err(|fault| no_key_yet(place, &fault))?;
-            let first = first.ok_or(SealFault::NoKey.at(database))?;
+            let first = first.ok_or(SealFault::NoKey { beside: None }.at(database))?;
             match given_key(Some(config))? {
                 Some(again) if again.key == first.key => Ok(Some((first, false))),
                 _ => Err(OpenHomeError::Refused(format!(
@@ -464,6 +490,14 @@ fn key_in_file(
     config: &Config,
 ) -> Result<Option<(FoundKey, bool)>, OpenHomeError> {
     let path = key_file(database);
+    if is_emptied(&path) {
+        // Nothing was encrypted with it: a process was killed as it made it, or the power was cut.
+        std::fs::remove_file(&path).map_err(|source| KeyError::Io {
+            doing: "remove the empty file",
+            path: path.clone(),
+            source,
+        })?;
+    }
     let is_new = !path.exists();
     let key = match is_new {
         false => Some(StoreKey::load(&path, &mut |place| {

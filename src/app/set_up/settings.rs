@@ -155,7 +155,9 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
                 // No auth key can be compared before the database is open, which it is by this command.
                 Err(OpenHomeError::Store(StoreError::Sealed {
                     why:
-                        SealFault::NoKey | SealFault::Unreachable { .. } | SealFault::WrongKey { .. },
+                        SealFault::NoKey { .. }
+                        | SealFault::Unreachable { .. }
+                        | SealFault::WrongKey { .. },
                     ..
                 })) if name == STORE_KEY_CMD && has_no_other_key(&home, &config) => Ok(()),
                 known => known,
@@ -169,7 +171,7 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
 fn has_no_other_key(home: &Home, config: &Config) -> bool {
     let database = home.paths().database();
     let place = KeyPlace::of(&database, config);
-    DatabaseForm::of(&database) == DatabaseForm::Encrypted
+    matches!(DatabaseForm::of(&database), Ok(DatabaseForm::Encrypted))
         && matches!(place, KeyPlace::Command | KeyPlace::Nowhere)
 }
 

@@ -6,6 +6,7 @@ use crate::app::home::open::{self, OpenHomeError, before_commands};
 use crate::app::keep::adopt::{self, AdoptCheck};
 use crate::app::keep::backup::{RestoreResult, backup, restore};
 use crate::home::Home;
+use crate::os::shell_word;
 use crate::record::ledger::short_name::short_name;
 use crate::recorder::{AdoptionResult, LostArtifact};
 use crate::verify::{Report, VerifyError};
@@ -16,6 +17,7 @@ use crate::cli::keep::rebuild::name_unsigned;
 use crate::cli::prove::audit::answers::report_lines;
 use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::screen::counted;
+use crate::cli::screen::signals::clear_up_when_ended;
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, NEGATIVE, say};
 
@@ -25,6 +27,7 @@ const NAMED: usize = 20;
 /// `gently backup FILE`.
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
+    clear_up_when_ended()?;
     let made = backup(&home, &args.file, args.force)?;
     let view = || BackupView::of(&made, &args.file);
     Ok(view_or_words(json, view, || {
@@ -49,6 +52,7 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// `gently restore FILE`.
 pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
+    clear_up_when_ended()?;
     let restored = restore(&open::home_path()?, &args.file, args.store_key.as_deref())?;
     let code = if restored.is_sound() { FINE } else { NEGATIVE };
     view_or_words(
@@ -83,7 +87,17 @@ fn say_restored(restored: &RestoreResult) -> u8 {
              yours to say, below",
         ),
     }
-    say_report(&restored.report);
+    match &restored.report {
+        Some(report) => say_report(report),
+        None => say(&format!(
+            "it could not be checked: {}",
+            restored.unchecked.as_deref().unwrap_or_default()
+        )),
+    }
+    if restored.report.is_none() || back.is_damaged() {
+        say_damaged(restored);
+        return FINE;
+    }
     say("what was erased after this backup was made is in it, and must be erased once more");
     let home = before_commands(&restored.root);
     if !home.is_empty() {
@@ -104,6 +118,19 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     say("  git clone --mirror URL LEDGER && gently audit adopt --from LEDGER");
     say("  gently audit adopt --nothing-newer   nothing was published since");
     FINE
+}
+
+/// What to do with a home that came back damaged: the backup was, which is as its owner wrote it.
+fn say_damaged(restored: &RestoreResult) {
+    let ledger = shell_word(&restored.root.join("ledger.git"));
+    let log = shell_word(&restored.root.join("audit.log"));
+    say(
+        "the home in this backup was damaged when the backup was made. Restore an earlier backup into another place: \
+         GENTLY_HOME=DIR gently restore FILE",
+    );
+    say(&format!(
+        "what that one lacks is taken over from this ledger: gently audit adopt --from {ledger} --log {log}"
+    ));
 }
 
 /// Where the key of the restored home can be from, from now on.

@@ -13,13 +13,14 @@ use crate::app::home::store_key::{command_place, key_variable};
 use crate::app::keep::store_encryption::{
     KeyPlace, StoreConversion, StoreStatus, UnfinishedCopy, decrypt, encrypt, new_key,
 };
-use crate::home::Home;
+use crate::home::{Home, LeftCopy};
 use crate::keys::STORE_KEY_ENV;
 use crate::os::shell_word;
 use crate::store::{DatabaseForm, unfinished_file};
 use crate::view::keep::store::{NewStoreKeyView, StoreConversionView, StoreStatusView};
 
 use crate::cli::args::StoreCommand;
+use crate::cli::screen::signals::clear_up_when_ended;
 use crate::cli::screen::terminal::wanted;
 use crate::cli::{FINE, NEGATIVE, present, present_as_is, say};
 
@@ -35,8 +36,7 @@ pub fn run(command: &StoreCommand, json: bool) -> Result<u8, OpenHomeError> {
 
 fn status(json: bool) -> Result<u8, OpenHomeError> {
     let status = StoreStatus::of(&open::existing_home()?)?;
-    let is_open = status.rest.as_ref().is_some_and(|rest| rest.is_plain);
-    let code = match status.fault.is_some() || is_open {
+    let code = match status.fault.is_some() || status.has_open_texts() {
         true => NEGATIVE,
         false => FINE,
     };
@@ -80,12 +80,16 @@ fn words(status: &StoreStatus) -> String {
         }
         (None, DatabaseForm::Encrypted) => "that key opens it".to_owned(),
     });
-    lines.extend(status.rest.as_ref().map(rest_words));
+    let is_refused = status.form == DatabaseForm::Plain && status.is_wanted;
+    let rest = status.rest.as_ref();
+    lines.extend(rest.map(|rest| rest_words(rest, is_refused)));
+    lines.extend(status.copies.iter().map(LeftCopy::words));
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// What a conversion left, and what takes it away.
-fn rest_words(rest: &UnfinishedCopy) -> String {
+/// What a conversion left, and what takes it away; where the database is refused as it is, nothing else
+/// does.
+fn rest_words(rest: &UnfinishedCopy, is_refused: bool) -> String {
     let file = rest.path.display();
     if let Some(kind) = rest.foreign {
         return format!(
@@ -95,11 +99,15 @@ fn rest_words(rest: &UnfinishedCopy) -> String {
     }
     match rest.is_plain {
         true => format!(
-            "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it runs \
+            "{file} is not encrypted and has texts in it: a gently store decrypt did not come to its end, unless it runs \
              now. Take it away with: gently store encrypt"
         ),
+        false if is_refused => format!(
+            "{file} is an encrypted copy: a gently store encrypt did not come to its end, unless it runs now. Give it \
+             again: gently store encrypt"
+        ),
         false => format!(
-            "{file} is an encrypted copy: gently store encrypt did not come to its end, unless it runs now. Give it \
+            "{file} is an encrypted copy: a gently store encrypt did not come to its end, unless it runs now. Give it \
              again, or leave it: the next command that records something takes the copy away"
         ),
     }
@@ -129,6 +137,7 @@ fn convert(
     done: impl FnOnce(&Home) -> Result<StoreConversion, OpenHomeError>,
 ) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
+    clear_up_when_ended()?;
     let bar = GrowthBar::of(home.paths().database());
     let done = done(&home);
     drop(bar);

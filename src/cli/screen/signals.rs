@@ -7,12 +7,14 @@
 //! what was then unfinished is healed at the next start. A chat outlives a Ctrl-C that comes while
 //! nothing waits.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+use crate::app::home::open::OpenHomeError;
+use crate::os::remove_own_leftovers;
 
 /// Shells say 128 and the signal's number.
 const SIGNALLED: u8 = 128;
@@ -32,7 +34,6 @@ static STATE: Mutex<SignalState> = Mutex::new(SignalState {
     wait: None,
     is_chat: false,
     modes: None,
-    leftovers: Vec::new(),
 });
 /// Whether the thread listens; it is started once.
 static LISTENS: OnceLock<Result<(), String>> = OnceLock::new();
@@ -44,8 +45,6 @@ struct SignalState {
     is_chat: bool,
     /// How the terminal was when the process began.
     modes: Option<Termios>,
-    /// Folders with texts that may not outlive the process.
-    leftovers: Vec<PathBuf>,
 }
 
 /// What is waited for.
@@ -107,6 +106,20 @@ pub fn outlive_interrupts() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Has what this process would leave half made removed when a signal ends it, and the terminal left as it
+/// is now.
+pub fn clear_up_when_ended() -> Result<(), OpenHomeError> {
+    listen().map_err(|e| OpenHomeError::Signals {
+        reason: e.to_string(),
+    })?;
+    let mut state = state();
+    state.modes = state
+        .modes
+        .take()
+        .or_else(|| tcgetattr(std::io::stdin()).ok());
+    Ok(())
+}
+
 /// Whether this process outlives a Ctrl-C that comes while nothing waits.
 pub fn outlives_interrupts() -> bool {
     state().is_chat
@@ -115,29 +128,6 @@ pub fn outlives_interrupts() -> bool {
 /// Ends the process as a signal does that nothing waits for.
 pub fn end(code: u8) -> ! {
     leave(&state(), code)
-}
-
-/// A folder that goes with this value, and with the process when a signal ends that.
-pub struct Leftover(PathBuf);
-
-impl Leftover {
-    /// Has a folder removed.
-    pub fn new(folder: PathBuf) -> Leftover {
-        state().leftovers.push(folder.clone());
-        Leftover(folder)
-    }
-
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Leftover {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-        state().leftovers.retain(|folder| *folder != self.0);
-    }
 }
 
 /// Begins to listen to signals; until the process ends, they do nothing else any more.
@@ -205,9 +195,7 @@ fn hear(number: u8) {
 
 /// Ends the process: no text that was being written stays behind, and the terminal is as it was.
 fn leave(state: &SignalState, code: u8) -> ! {
-    for folder in &state.leftovers {
-        let _ = std::fs::remove_dir_all(folder);
-    }
+    let _held = remove_own_leftovers();
     if let Some(modes) = &state.modes {
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, modes);
     }

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, params};
 
 use super::schema::quoted;
 use super::{DATABASE, LOG_STAYS, PAGE_CODES, Sqlite, at_place, failed, no_file, private_file};
+use crate::os::{Leftover, uninterrupted};
 use crate::store::StoreError;
 use crate::store::cipher::{CAN_ENCRYPT, FoundKey, SealFault, remember_key};
 
@@ -106,12 +107,23 @@ fn io_failed(what: &'static str, file: &Path) -> impl Fn(std::io::Error) -> Stor
 /// Durable on return. The caller holds the writer's lock, and has closed the database.
 ///
 /// # Errors
-/// [`StoreError::Busy`] when somebody else has it open. After any error the old file is there as it
-/// was, and nothing beside it.
+/// [`StoreError::Busy`] when somebody else has it open. [`StoreError::NotSynced`] when the new file is in
+/// its place, and may not outlive a power cut. After any other error the old file is there as it was, and
+/// nothing beside it.
 pub fn convert(
     path: &Path,
     to: Option<&FoundKey>,
     watch: ConvertWatch<'_>,
+) -> Result<(), StoreError> {
+    convert_and_sync(path, to, watch, &sync_folder)
+}
+
+/// The same; `sync` brings to the disk that the new file has its name.
+fn convert_and_sync(
+    path: &Path,
+    to: Option<&FoundKey>,
+    watch: ConvertWatch<'_>,
+    sync: &dyn Fn(&Path) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     if !CAN_ENCRYPT {
         return Err(SealFault::NoCipher.at(path));
@@ -123,17 +135,25 @@ pub fn convert(
     let new = unfinished_file(path);
     let old = alone(path).map_err(at_place(path))?;
     pass(watch, ConvertStep::Begun)?;
-    let made = make(&old, &new, to, watch).and_then(|()| put_in_place(path, &new));
-    let mut spoilt = match made {
-        Ok(spoilt) => spoilt,
-        Err(StoreError::Stopped) => return Err(StoreError::Stopped),
-        Err(fault) => {
-            remove_unfinished(path)?;
-            return Err(fault);
-        }
-    };
+    let beside = UNFINISHED.map(|end| Leftover::file(beside(path, end)));
+    let made = make(&old, &new, to, watch);
+    let made = made.and_then(|()| uninterrupted(|| put_in_place(path, &new, watch)));
+    if matches!(made, Err(StoreError::Stopped)) {
+        beside.into_iter().for_each(Leftover::stays);
+        return Err(StoreError::Stopped);
+    }
+    drop(beside);
+    let mut spoilt = made?;
     remember_key(path, to.cloned());
     pass(watch, ConvertStep::Renamed)?;
+    // Until this is on the disk, the old file may be the one that is there after a power cut.
+    sync(path).map_err(|fault| StoreError::NotSynced {
+        path: path.to_owned(),
+        reason: match fault {
+            StoreError::Io { reason, .. } => reason,
+            other => other.to_string(),
+        },
+    })?;
     // Who waits for the old file, already open, would write what nobody finds: it is no database any
     // more. That it can't be spoilt is no reason to say that nothing was converted.
     let _ = spoilt.write_all(&[0; 100]);
@@ -142,7 +162,7 @@ pub fn convert(
     Ok(())
 }
 
-/// Writes the new file, compares it with the old one, and brings it to the disk.
+/// Writes the new file, compares it with the old one, and brings its contents to the disk.
 fn make(
     old: &Connection,
     new: &Path,
@@ -154,19 +174,18 @@ fn make(
     compare(old, new, to).map_err(at_place(new))?;
     pass(watch, ConvertStep::Checked)?;
     let synced = File::open(new).and_then(|file| file.sync_all());
-    synced.map_err(io_failed(WHAT, new))?;
-    pass(watch, ConvertStep::Synced)
+    synced.map_err(io_failed(WHAT, new))
 }
 
 /// Gives the new file the name of the old one, which is returned as it is open.
-fn put_in_place(path: &Path, new: &Path) -> Result<File, StoreError> {
+fn put_in_place(path: &Path, new: &Path, watch: ConvertWatch<'_>) -> Result<File, StoreError> {
+    pass(watch, ConvertStep::Synced)?;
     // Open beforehand, since its name is gone afterwards.
     let old = OpenOptions::new()
         .write(true)
         .open(path)
         .map_err(io_failed(WHAT, path))?;
     std::fs::rename(new, path).map_err(io_failed(WHAT, path))?;
-    sync_folder(path)?;
     Ok(old)
 }
 
@@ -336,4 +355,44 @@ fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<Value>>, StoreErro
     let width = statement.column_count();
     let found = statement.query_map([], |row| (0..width).map(|at| row.get(at)).collect());
     found.and_then(|rows| rows.collect()).map_err(failed(WHAT))
+}
+
+#[cfg(all(test, feature = "sealed"))]
+mod tests {
+    use std::io::{Read as _, Seek as _};
+
+    use super::*;
+    use crate::store::cipher::{CipherKey, MAGIC};
+    use crate::store::{DatabaseForm, Store, forget_key};
+
+    #[test]
+    fn a_failed_sync_behind_the_rename_says_what_is_there_and_spoils_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        drop(Store::create(&path).unwrap());
+        let mut old = File::open(&path).unwrap();
+        let key = FoundKey {
+            key: CipherKey::new(&[9; 32]),
+            from: "the test".to_owned(),
+        };
+        let failing = |_: &Path| {
+            let reason = std::io::Error::other("Input/output error");
+            Err(io_failed(WHAT, &path)(reason))
+        };
+        forget_key(&path);
+        let fault = convert_and_sync(&path, Some(&key), &|_| true, &failing).unwrap_err();
+        assert!(matches!(fault, StoreError::NotSynced { .. }), "{fault}");
+        let words = fault.to_string();
+        for said in ["is converted", "Input/output error", "gently store status"] {
+            assert!(words.contains(said), "{words}");
+        }
+        assert_eq!(DatabaseForm::of(&path).unwrap(), DatabaseForm::Encrypted);
+        drop(Store::open(&path).unwrap());
+        assert_eq!(left_unfinished(&path), None);
+        // A power cut may bring the old one back, which has to be whole.
+        let mut start = [0; 16];
+        old.rewind().unwrap();
+        old.read_exact(&mut start).unwrap();
+        assert_eq!(start, *MAGIC);
+    }
 }

@@ -11,7 +11,9 @@ mod schema;
 mod search;
 mod stems;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -29,7 +31,7 @@ use super::driver::{
     TextCheck, TextQuery, TextSpan, TransactionMode,
 };
 use super::{SchemaDifference, StoreError};
-use crate::os::kind_of;
+use crate::os::{kind_of, why_unread};
 use beginnings::WordCheck;
 
 pub use convert::{
@@ -209,7 +211,25 @@ fn no_file(path: &Path) -> StoreError {
             kind: kind_of(found.file_type()),
             path,
         },
-        Err(_) => StoreError::Missing { path },
+        Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => StoreError::Missing { path },
+        Err(fault) => StoreError::Unreadable {
+            path,
+            reason: why_unread(&fault),
+        },
+    }
+}
+
+/// Refuses what can't be a database that was made: what is no file, and an empty one, in which SQLite
+/// would make a new database.
+fn is_made(path: &Path) -> Result<(), StoreError> {
+    if !path.is_file() {
+        return Err(no_file(path));
+    }
+    match path.metadata() {
+        Ok(found) if found.len() == 0 => Err(StoreError::Empty {
+            path: path.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -261,10 +281,7 @@ impl Sqlite {
         }
         for code in PAGE_CODES {
             let connection = handle(&named, flags)?;
-            let key = PageKey {
-                key: found.key.clone(),
-                code,
-            };
+            let key = PageKey::new(found.key.clone(), code);
             key.unlock(&connection)?;
             told(&connection)?;
             let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -275,7 +292,28 @@ impl Sqlite {
             }
         }
         cipher::forget_key(path);
+        if has_wal(path) && Self::alone(path, &found.key).is_some() {
+            let log = cipher::log_beside(path);
+            return Err(SealFault::OtherLog { log }.at(path));
+        }
         Err(SealFault::WrongKey { from: found.from }.at(path))
+    }
+
+    /// A connection to the file of a database without the log of writes beside it, where a key opens that.
+    ///
+    /// It is never closed, as that would end the locks that SQLite has on the file in this process, which
+    /// can't do its work anyhow.
+    fn alone(path: &Path, key: &CipherKey) -> Option<ManuallyDrop<Connection>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let uri = PathBuf::from(immutable_uri(path));
+        PAGE_CODES.into_iter().find_map(|code| {
+            let connection = ManuallyDrop::new(handle(&uri, flags).ok()?);
+            PageKey::new(key.clone(), code).unlock(&connection).ok()?;
+            let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+            read.ok().map(|()| connection)
+        })
     }
 
     /// Opens what a conversion may be putting another file in the place of: anew where it did.
@@ -307,9 +345,7 @@ impl Sqlite {
 
     /// Opens the database of a home for writing, applying migrations that are new to it.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        if !path.is_file() {
-            return Err(no_file(path));
-        }
+        is_made(path)?;
         Self::opened_as_it_is(path, || Self::opened(path))
     }
 
@@ -320,11 +356,19 @@ impl Sqlite {
         migrated.map_err(at_place(path))
     }
 
-    /// The same fault, and of one of the disk which file it is about.
+    /// The same fault, and of one of the disk which file it is about. Of damaged pages it is said where they
+    /// are another database's, in the log of writes.
     fn placed(&self, fault: StoreError) -> StoreError {
-        match self.0.path() {
-            Some(path) => at_place(Path::new(path))(fault),
-            None => fault,
+        let Some(path) = self.0.path().map(Path::new) else {
+            return fault;
+        };
+        let is_damaged = matches!(fault, StoreError::Damaged { .. });
+        match &self.1 {
+            Some(key) if is_damaged && key.is_log_at_fault(path) => {
+                let log = cipher::log_beside(path);
+                SealFault::OtherLog { log }.at(path)
+            }
+            _ => at_place(path)(fault),
         }
     }
 
@@ -333,18 +377,54 @@ impl Sqlite {
     /// # Errors
     /// [`StoreError::OtherBuild`] for one that another build of gently made: its tables are others.
     pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        if !path.is_file() {
-            return Err(no_file(path));
-        }
+        is_made(path)?;
         Self::opened_as_it_is(path, || Self::opened_read_only(path))
     }
 
+    /// Whether it could be opened: the reading alone of [`Sqlite::open_read_only`], which brings no tables
+    /// of an earlier build forward.
+    pub(super) fn look(path: &Path) -> Result<(), StoreError> {
+        is_made(path)?;
+        Self::opened_as_it_is(path, || {
+            let foreign = foreign_journal(path);
+            if foreign.is_none() && journal::is_beside(path) {
+                // Its own, which whoever opens it next plays back.
+                return Ok(());
+            }
+            let mut found = Self::reader(path)?;
+            if !is_marked_as_ours(&found.0)? {
+                let ours = migrations().map_err(refused)?;
+                return is_current(&mut found.0, ours, path).map(drop);
+            }
+            // It changes with each record, so that a log of writes has it.
+            let head = "SELECT count(*) FROM head";
+            let read = found.0.query_row(head, [], |_| Ok(()));
+            match read.map_err(|error| found.placed(failed("read the head")(error))) {
+                Err(fault @ (StoreError::Sealed { .. } | StoreError::Damaged { .. })) => Err(fault),
+                _ => Ok(()),
+            }
+        })
+    }
+
     fn opened_read_only(path: &Path) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         if journal::is_beside(path) {
             // Who reads alone can't play it back; where nobody can, the reading says so.
             let _ = Self::opened(path);
         }
+        let Sqlite(mut connection, key) = Self::reader(path)?;
+        if !is_marked_as_ours(&connection)? {
+            let ours = migrations().map_err(refused)?;
+            if !is_current(&mut connection, ours, path)? {
+                // Whoever reads wants this build's tables, too.
+                Self::open(path).map_err(not_brought_forward)?;
+            }
+        }
+        Ok(Sqlite(connection, key))
+    }
+
+    /// A connection that reads, whatever tables it finds.
+    fn reader(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (mut connection, mut key) = Self::door(path, None, flags)?;
         if cannot_share(&connection) && !has_wal(path) {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
@@ -358,13 +438,6 @@ impl Sqlite {
             .execute_batch("PRAGMA temp_store = MEMORY")
             .map_err(failed("keep what is temporary in memory"))?;
         keep_statements(&connection)?;
-        if !is_marked_as_ours(&connection)? {
-            let ours = migrations().map_err(refused)?;
-            if !is_current(&mut connection, ours, path)? {
-                // Whoever reads wants this build's tables, too.
-                Self::open(path).map_err(not_brought_forward)?;
-            }
-        }
         Ok(Sqlite(connection, key))
     }
 
@@ -558,9 +631,30 @@ struct PageKey {
     key: CipherKey,
     /// One of [`PAGE_CODES`].
     code: &'static str,
+    /// Whether the log of writes is at fault, once that was asked.
+    is_log_at_fault: OnceCell<bool>,
 }
 
 impl PageKey {
+    fn new(key: CipherKey, code: &'static str) -> PageKey {
+        PageKey {
+            key,
+            code,
+            is_log_at_fault: OnceCell::new(),
+        }
+    }
+
+    /// Whether a database of which pages are not what was written is sound without the log of writes beside
+    /// it, which is another database's then.
+    fn is_log_at_fault(&self, path: &Path) -> bool {
+        let is_sound = |file: ManuallyDrop<Connection>| {
+            let words = file.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            words.is_ok_and(|words| words == "ok")
+        };
+        let look = || has_wal(path) && Sqlite::alone(path, &self.key).is_some_and(is_sound);
+        *self.is_log_at_fault.get_or_init(look)
+    }
+
     /// Gives SQLCipher the key, before anything is read. What it would say of a wrong one on standard
     /// error, gently says itself; and what SQLite sorts stays in memory.
     fn unlock(&self, connection: &Connection) -> Result<(), StoreError> {
@@ -862,7 +956,7 @@ impl Driver for Sqlite {
 
     fn integrity(&self) -> Result<String, StoreError> {
         const WHAT: &str = "check the database file";
-        let failed = failed(WHAT);
+        let failed = |error| self.placed(failed(WHAT)(error));
         let mut statement = self.0.prepare("PRAGMA quick_check").map_err(&failed)?;
         let told = statement
             .query_map([], |row| schema::text(row, 0))
@@ -873,7 +967,14 @@ impl Driver for Sqlite {
             match line.starts_with("fts5:") || line.contains("index for FTS5 table") {
                 true => of_an_index = Some(line),
                 false if line == "ok" => {}
-                false => return Ok(line),
+                false => {
+                    let reason = line.clone();
+                    let damaged = StoreError::Damaged { what: WHAT, reason };
+                    return match self.placed(damaged) {
+                        fault @ StoreError::Sealed { .. } => Err(fault),
+                        _ => Ok(line),
+                    };
+                }
             }
         }
         match of_an_index {
@@ -939,6 +1040,35 @@ mod tests {
         assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
         let words = full.to_string();
         assert!(words.contains(&path.display().to_string()), "{words}");
+    }
+
+    #[test]
+    fn an_emptied_database_is_called_that_and_stays_empty() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        std::fs::write(&path, "").unwrap();
+        for fault in [
+            Sqlite::open(&path).err(),
+            Sqlite::open_read_only(&path).err(),
+            Sqlite::look(&path).err(),
+        ] {
+            assert!(matches!(fault, Some(StoreError::Empty { .. })), "{fault:?}");
+        }
+        assert_eq!(path.metadata().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_look_brings_no_tables_forward() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let mut old = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let first = Runner::new(&migrations().unwrap()[..1]).set_grouped(true);
+        first.run(&mut old.0).unwrap();
+        Sqlite::look(&path).unwrap();
+        assert_eq!(old.version().unwrap(), 1);
+        drop(Sqlite::open_read_only(&path).unwrap());
+        assert_ne!(old.version().unwrap(), 1);
     }
 
     /// A migration is one transaction: one that fails in the middle leaves nothing, and the next

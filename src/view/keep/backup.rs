@@ -48,8 +48,10 @@ pub struct RestoreView {
     pub key_from: Option<String>,
     /// Whether the home has a key file again, from the copy that was given.
     pub has_key_file: bool,
-    /// What a check of it found, by question.
+    /// What a check of it found, by question; empty where it could not be made.
     pub answers: BTreeMap<&'static str, VerdictView>,
+    /// Why that check could not be made; null where it was.
+    pub unchecked: Option<String>,
     /// The next command.
     pub next: String,
 }
@@ -64,7 +66,12 @@ impl RestoreView {
             database: result.back.database.clone(),
             key_from: result.key_from.clone(),
             has_key_file: result.has_key_file,
-            answers: VerdictView::all(&result.report),
+            answers: result
+                .report
+                .as_ref()
+                .map(VerdictView::all)
+                .unwrap_or_default(),
+            unchecked: result.unchecked.clone(),
             next: format!("{}gently audit adopt", before_commands(&result.root)),
         }
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::app::keep::store_encryption::{KeyPlace, StoreConversion, StoreStatus};
+use crate::home::{LeftCopy, LeftCopyOf};
 use crate::store::{CAN_ENCRYPT, DatabaseForm};
 
 /// What `gently store status` says.
@@ -24,6 +25,36 @@ pub struct StoreStatusView {
     pub fault: Option<String>,
     /// A copy that a conversion left beside it; null where there is none.
     pub unfinished: Option<UnfinishedCopyView>,
+    /// What a backup, a restore or a chat left that was killed, and holds texts.
+    pub copies: Vec<LeftCopyView>,
+}
+
+/// A copy of texts that a killed process left.
+#[derive(Clone, Debug, Serialize)]
+pub struct LeftCopyView {
+    /// The file or folder.
+    pub path: String,
+    /// What left it: `backup`, `restore` or `question`.
+    pub of: &'static str,
+    /// Whether its texts are encrypted, if there are any.
+    pub encrypted: bool,
+    /// A command that takes it away.
+    pub removed_by: String,
+}
+
+impl LeftCopyView {
+    fn of(copy: &LeftCopy) -> Self {
+        LeftCopyView {
+            path: copy.path.display().to_string(),
+            of: match copy.of {
+                LeftCopyOf::Backup => "backup",
+                LeftCopyOf::Restore => "restore",
+                LeftCopyOf::Question => "question",
+            },
+            encrypted: !copy.is_plain,
+            removed_by: copy.removed_by(),
+        }
+    }
 }
 
 /// What a conversion left.
@@ -56,6 +87,7 @@ impl StoreStatusView {
                 encrypted: rest.foreign.is_none().then_some(!rest.is_plain),
                 foreign: rest.foreign.map(str::to_owned),
             }),
+            copies: status.copies.iter().map(LeftCopyView::of).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::home::PRIVATE;
+use crate::home::{LeftCopy, PRIVATE, left_copies};
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
 use crate::store::{DatabaseForm, Store, StoreError, foreign_journal, has_plain_log};
@@ -108,8 +108,13 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     const NAME: &str = "encryption";
     let database = paths.database();
     let place = KeyPlace::of(&database, config);
+    let form = match DatabaseForm::of(&database) {
+        Ok(form) => form,
+        Err(fault) => return DoctorCheck::fail(NAME, fault.to_string(), look_at(&database)),
+    };
     if let Some(rest) = UnfinishedCopy::of(&database) {
-        return unfinished(NAME, &rest);
+        let is_refused = form == DatabaseForm::Plain && config.store.encrypted;
+        return unfinished(NAME, &rest, is_refused);
     }
     if let Some(journal) = foreign_journal(&database) {
         return DoctorCheck::fail(
@@ -118,7 +123,7 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
             away(&journal.path),
         );
     }
-    match DatabaseForm::of(&database) {
+    match form {
         DatabaseForm::Plain if config.store.encrypted => DoctorCheck::fail(
             NAME,
             "the database is not encrypted, although store.encrypted is true",
@@ -155,8 +160,26 @@ pub fn encryption(paths: &Paths, config: &Config) -> DoctorCheck {
     }
 }
 
+/// Copies of texts that killed processes left; no check where there are none.
+pub fn copies(paths: &Paths, config: Option<&Config>) -> Option<DoctorCheck> {
+    const NAME: &str = "copies";
+    let copies = left_copies(&paths.root);
+    let found: Vec<String> = copies.iter().map(LeftCopy::found).collect();
+    let mut mends: Vec<String> = copies.iter().map(LeftCopy::removed_by).collect();
+    // What is removed by hand stands first: it needs no home that can be written.
+    mends.sort_by(|a, b| b.cmp(a));
+    mends.dedup();
+    let (found, mend) = (found.join("; "), mends.join(" && "));
+    let is_open = copies.iter().any(|copy| copy.is_plain);
+    let hides = config.is_some_and(|config| config.store.encrypted);
+    (!copies.is_empty()).then(|| match is_open && hides {
+        true => DoctorCheck::fail(NAME, found, mend),
+        false => DoctorCheck::warn(NAME, found, mend),
+    })
+}
+
 /// What a conversion left: with texts that anybody can read, or encrypted ones.
-fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
+fn unfinished(name: &'static str, rest: &UnfinishedCopy, is_refused: bool) -> DoctorCheck {
     let file = rest.path.display();
     if let Some(kind) = rest.foreign {
         let found =
@@ -167,15 +190,23 @@ fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
         true => DoctorCheck::fail(
             name,
             format!(
-                "{file} is not encrypted and has texts in it: gently store decrypt did not come to its end, unless it \
+                "{file} is not encrypted and has texts in it: a gently store decrypt did not come to its end, unless it \
                  runs now"
+            ),
+            "gently store encrypt",
+        ),
+        false if is_refused => DoctorCheck::fail(
+            name,
+            format!(
+                "the database is not encrypted, although store.encrypted is true, and {file} is there: a gently store \
+                 encrypt did not come to its end, unless it runs now"
             ),
             "gently store encrypt",
         ),
         false => DoctorCheck::warn(
             name,
             format!(
-                "{file} is there: gently store encrypt did not come to its end, and the database is as it was before; the \
+                "{file} is there: a gently store encrypt did not come to its end, and the database is as it was before; the \
                  next command that records something takes it away"
             ),
             "gently session open",
@@ -183,10 +214,27 @@ fn unfinished(name: &'static str, rest: &UnfinishedCopy) -> DoctorCheck {
     }
 }
 
+/// What helps a database that is damaged.
+const MEND: &str =
+    "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+
+/// That the database can't be opened, or nothing be asked of it.
+fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
+    let mend = match error {
+        StoreError::Sealed { .. } => "gently store status".to_owned(),
+        StoreError::Unreadable { .. } => look_at(&paths.database()),
+        _ => MEND.to_owned(),
+    };
+    DoctorCheck::fail("database", error.without_command(), mend)
+}
+
+/// The command that shows whose a file is, and who may read it.
+fn look_at(path: &Path) -> String {
+    format!("ls -l {}", shell_word(path))
+}
+
 /// Opens the database for reading, and lets SQLite check it.
 pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
-    const MEND: &str =
-        "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
     if !paths.database().exists() {
         let found = format!(
             "{} is missing; it held the only copy of texts and salts",
@@ -199,11 +247,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     let store = match Store::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
-            let mend = match error {
-                StoreError::Sealed { .. } => "gently store status",
-                _ => MEND,
-            };
-            checks.push(DoctorCheck::fail("database", error.without_command(), mend));
+            checks.push(not_opened(paths, &error));
             return None;
         }
     };
@@ -239,7 +283,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
             )
         },
         Err(error) => {
-            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
+            checks.push(not_opened(paths, &error));
             return None;
         }
     };

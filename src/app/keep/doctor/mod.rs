@@ -142,16 +142,17 @@ impl DoctorReport {
 /// Looks at everything.
 pub async fn examine(root: &Path) -> DoctorReport {
     let mut checks = Vec::new();
+    let paths = Paths {
+        root: root.to_owned(),
+    };
     if home(root, &mut checks) {
         checks.push(files::modes(root));
-        let paths = Paths {
-            root: root.to_owned(),
-        };
         let config = configuration(root, &mut checks);
         checks.push(match &config {
             Some(config) => files::encryption(&paths, config),
             None => DoctorCheck::skipped("encryption", "the settings can't be read"),
         });
+        checks.extend(files::copies(&paths, config.as_ref()));
         let store = files::database(&paths, &mut checks);
         stored(&paths, store.as_ref(), config.as_ref(), &mut checks);
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
@@ -160,6 +161,7 @@ pub async fn examine(root: &Path) -> DoctorReport {
         let of_a_home = ["modes", "config", "encryption", "database"].into_iter();
         let of_a_home = of_a_home.chain(OF_A_DATABASE).chain(["sources", "model"]);
         checks.extend(of_a_home.map(|name| DoctorCheck::skipped(name, why)));
+        checks.extend(files::copies(&paths, None));
     }
     checks.push(outside::disk(root));
     checks.push(outside::clock_sync());

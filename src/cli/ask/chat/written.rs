@@ -11,9 +11,8 @@ use std::path::Path;
 
 use crate::app::home::secrets::program;
 use crate::cli::ask::{MAX_INPUT, plain_text};
-use crate::cli::screen::signals::Leftover;
 use crate::home::{ScratchUse, make_scratch};
-use crate::os::read_regular;
+use crate::os::{Leftover, read_regular};
 
 /// What the file is called: editors know by it what it is.
 const NAME: &str = "question.md";
@@ -33,7 +32,7 @@ pub fn question(root: &Path, begun: &str) -> Result<Option<String>, String> {
     )?;
     let failed = |e: std::io::Error| format!("no file could be made to write the question in: {e}");
     let (folder, _lock) = make_scratch(root, ScratchUse::Question).map_err(failed)?;
-    let folder = Leftover::new(folder);
+    let folder = Leftover::folder(folder);
     let file = folder.path().join(NAME);
     OpenOptions::new()
         .write(true)
