@@ -159,9 +159,6 @@ fn passages(
 ) -> Result<Vec<Candidate>, StoreError> {
     let mut found: Vec<Candidate> = Vec::new();
     for (message, relevance) in store.imported_like(words, most)? {
-        if found.iter().any(|known| known.id == message.id) {
-            continue;
-        }
         let Some(artifact) = store.artifact_of_line(message.line)? else {
             continue;
         };

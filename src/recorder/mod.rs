@@ -43,7 +43,7 @@ use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
-use crate::store::{SessionRow, ThreadRow};
+use crate::store::{ReaderWait, SessionRow, ThreadRow};
 
 pub use crate::record::exchange::ABANDONED;
 pub use apply::{CHECKPOINT, EvidenceComparison, Paths, checkpoint_is_newest, expected_refs};
@@ -189,7 +189,8 @@ impl Recorder {
             (terms.wait, terms.sync_policy),
         )?;
         writer.recover(now)?;
-        entries::erase::finish(&mut writer.store)?;
+        // A reader that was in the way then may be in it still: nobody waits for it at every start.
+        entries::erase::finish(&mut writer.store, ReaderWait::None)?;
         let (requests, inbox) = mpsc::channel();
         let forward = BatchQueue::new(writer, inbox, requests.clone());
         let thread = std::thread::Builder::new()
@@ -324,12 +325,12 @@ impl Recorder {
     }
 
     /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader
-    /// holds up, or fails here, the next start finishes.
+    /// holds up, or fails here, the next record finishes.
     fn forget(&self, closed: &[SessionClose]) {
         if closed.iter().any(|closed| closed.forgot)
             && let Ok(mut store) = crate::store::Store::open(&self.paths.database())
         {
-            let _ = entries::erase::finish(&mut store);
+            let _ = entries::erase::finish(&mut store, ReaderWait::Seconds);
         }
     }
 

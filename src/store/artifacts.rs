@@ -223,7 +223,8 @@ impl WriteStore {
             return Ok(());
         };
         if !state.is_open() {
-            self.driver.forget_text(SearchIndex::Items, item.line)?;
+            self.driver
+                .forget_texts(SearchIndex::Items, (item.line, item.line))?;
         }
         let sql = "UPDATE continuity_item SET state = ?2, state_line = ?3 WHERE line = ?1";
         let values = values![item.line, state, after.line];
@@ -243,7 +244,7 @@ impl WriteStore {
     /// name of a thread that it gave, and the project that it put a conversation into.
     pub fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
         let what = "erase an artifact";
-        self.driver.forget_text(SearchIndex::Items, line)?;
+        self.driver.forget_texts(SearchIndex::Items, (line, line))?;
         self.forget_imported_words(line)?;
         let document = self.artifact_of_line(line)?.and_then(|row| row.document);
         let content = item::content(document.as_deref());

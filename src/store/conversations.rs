@@ -311,7 +311,7 @@ impl ReadStore {
     }
 
     /// A text in the document of the artifact of a line; none when it is not there.
-    fn said_in(&self, line: u64, path: &str) -> Result<Option<String>, StoreError> {
+    pub(super) fn said_in(&self, line: u64, path: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT json_extract(document, ?2) FROM artifact WHERE line = ?1";
         let what = "read what an artifact says";
         let text: Option<Option<String>> = self.one(what, sql, values![line, path])?;

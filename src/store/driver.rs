@@ -62,6 +62,15 @@ pub enum TransactionMode {
     Write,
 }
 
+/// Whether somebody who reads is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReaderWait {
+    /// For some seconds.
+    Seconds,
+    /// Not at all: whoever else works with the home does not wait, either.
+    None,
+}
+
 /// An index of words over texts, which stay where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchIndex {
@@ -170,8 +179,9 @@ pub trait Driver: Send {
 
     /// Puts the texts of these numbers, both included, into an index.
     fn index_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError>;
-    /// Takes the words of a text out of an index, if they are in it; the text is still there.
-    fn forget_text(&self, index: SearchIndex, number: u64) -> Result<(), StoreError>;
+    /// Takes the words of the texts of these numbers, both included, out of an index, as far as they are in
+    /// it; the texts are still there.
+    fn forget_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError>;
     /// How many texts hold a word; it is not counted further than `most`.
     fn count_texts(&self, index: SearchIndex, word: &str, most: u32) -> Result<u64, StoreError>;
     /// The beginning of a query, `WITH hit (n, score) AS …`, over what fits, with its parameter
@@ -218,8 +228,8 @@ pub trait Driver: Send {
     /// return.
     fn copy_to(&self, path: &Path) -> Result<(), StoreError>;
     /// Brings all that was written into the database file itself, so that no copy of an erased text
-    /// is left beside it; false while a reader is in the way.
-    fn checkpoint(&self) -> Result<bool, StoreError>;
+    /// is left beside it; false while a reader is in the way, which may be waited for.
+    fn checkpoint(&self, wait: ReaderWait) -> Result<bool, StoreError>;
     /// The same as far as it disturbs nobody, once so many pages are beside the file.
     fn shorten_wal(&self, pages: u32) -> Result<(), StoreError>;
     /// The database's own check of its file: its words, `ok` when it is sound.

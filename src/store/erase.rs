@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::access::{ReadStore, Store, WriteStore};
-use super::driver::SearchIndex;
+use super::driver::{ReaderWait, SearchIndex, TransactionMode};
 use super::exchanges::must_change;
 use super::ledger::PARTS;
 use super::table::values;
@@ -11,6 +11,9 @@ use super::threads::OF_EXCHANGE;
 use super::{ErasureCommitmentRow, ExchangeRow, StoreError};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::prompt::ON_RECORD;
+
+/// What is being done, for an error.
+const SCRUBBING: &str = "empty the write-ahead log";
 
 impl WriteStore {
     /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it
@@ -26,7 +29,7 @@ impl WriteStore {
         for turn in [Some(exchange.turn_user), aurora].into_iter().flatten() {
             let number = "SELECT n FROM chat_turn WHERE turn_id = ?1";
             if let Some(n) = self.one(what, number, values![turn])? {
-                self.driver.forget_text(SearchIndex::Turns, n)?;
+                self.driver.forget_texts(SearchIndex::Turns, (n, n))?;
             }
             let sql = "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE turn_id = ?1";
             self.change(what, sql, values![turn])?;
@@ -155,14 +158,113 @@ impl Store {
     }
 
     /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader
-    /// holds it.
-    pub fn scrub(&mut self) -> Result<bool, StoreError> {
-        if !self.driver.checkpoint()? {
+    /// holds it, or others write all the time.
+    pub fn scrub(&mut self, wait: ReaderWait) -> Result<bool, StoreError> {
+        self.scrub_and(wait, &mut || {})
+    }
+
+    /// The same with something done between the emptying and the note that it is done. Another process may
+    /// erase there: then the log is emptied once more, as the note would say the same of its words.
+    fn scrub_and(
+        &mut self,
+        wait: ReaderWait,
+        between: &mut dyn FnMut(),
+    ) -> Result<bool, StoreError> {
+        /// More often than others write while one empties.
+        const MOST: usize = 4;
+        for _ in 0..MOST {
+            let before = self.version_of_others()?;
+            if !self.driver.checkpoint(wait)? {
+                return Ok(false);
+            }
+            between();
+            self.driver.begin(TransactionMode::Write)?;
+            let noted = self.note_scrubbed(before);
+            if !matches!(noted, Ok(true)) {
+                self.driver.roll_back();
+            }
+            if noted? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Within a transaction: whether nobody else has written since, and then it is noted and committed.
+    fn note_scrubbed(&self, before: u64) -> Result<bool, StoreError> {
+        if self.version_of_others()? != before {
             return Ok(false);
         }
-        let emptied = "DELETE FROM scrub";
         self.driver
-            .execute("empty the write-ahead log", emptied, values![])?;
+            .execute(SCRUBBING, "DELETE FROM scrub", values![])?;
+        self.driver.commit()?;
         Ok(true)
+    }
+
+    /// A number that is another one once any other connection has written.
+    fn version_of_others(&self) -> Result<u64, StoreError> {
+        self.sole(SCRUBBING, "PRAGMA data_version", values![])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What another process erases while the log is emptied is emptied, too, before it is noted.
+    #[test]
+    fn what_is_erased_while_the_log_is_emptied_is_not_taken_for_emptied() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        let mut store = Store::create(&path).unwrap();
+        let mut other = Store::open(&path).unwrap();
+        // Its row alone would be there already: an erasing writes more than that.
+        let mut erase = || {
+            let erased = other.transact(&mut |write| {
+                write.change(SCRUBBING, "DELETE FROM scrub", values![])?;
+                write.must_scrub()
+            });
+            erased.unwrap();
+        };
+        erase();
+        let log = || {
+            std::fs::metadata(crate::store::cipher::log_beside(&path))
+                .unwrap()
+                .len()
+        };
+        let (mut times, mut left) = (0, Vec::new());
+        let done = store.scrub_and(ReaderWait::Seconds, &mut || {
+            times += 1;
+            left.push(log());
+            if times == 1 {
+                erase();
+            }
+        });
+        assert!(done.unwrap());
+        assert_eq!((times, left), (2, vec![0, 0]));
+        assert!(!store.is_to_scrub().unwrap());
+        // With no end of it nothing is noted.
+        assert!(!store.scrub_and(ReaderWait::Seconds, &mut erase).unwrap());
+        assert!(store.is_to_scrub().unwrap());
+    }
+
+    /// A reader is not waited for where others would wait, too, and what it held up is done later.
+    #[test]
+    fn a_reader_is_waited_for_only_where_that_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        let mut store = Store::create(&path).unwrap();
+        store.transact(&mut |write| write.must_scrub()).unwrap();
+        let reader = Store::open_read_only(&path).unwrap();
+        reader.begin_read().unwrap();
+        assert!(reader.is_to_scrub().unwrap());
+        store.transact(&mut |write| write.must_scrub()).unwrap();
+        let begun = std::time::Instant::now();
+        assert!(!store.scrub(ReaderWait::None).unwrap());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(4));
+        assert!(store.is_to_scrub().unwrap());
+        reader.end_read().unwrap();
+        assert!(store.scrub(ReaderWait::None).unwrap());
+        assert!(!store.is_to_scrub().unwrap());
     }
 }

@@ -1,6 +1,6 @@
 //! Imported conversations: the rows that follow from their artifacts, and what is read of them.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
 use crate::record::hash::Hash32;
@@ -12,15 +12,40 @@ use crate::record::ledger::imported::{
 use crate::record::time::Seconds;
 
 use super::access::{ReadStore, WriteStore};
-use super::driver::{IndexMatch, SearchIndex, SqlValue, TextQuery};
-use super::search::{TakeMatch, fitting, holds, ranked};
+use super::driver::{IndexMatch, SearchIndex, SqlValue, TextCheck, TextQuery};
+use super::search::{SEARCHING, TakeMatch, fitting, holds};
 use super::table::{Bind, Row, row, values};
 use super::{ArtifactRow, StoreError};
 
+/// An imported message that fits a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedMatch {
+    /// Its number among all imported messages.
+    pub n: u64,
+    /// Line of its conversation.
+    pub line: u64,
+    /// Its place in the conversation, from 0.
+    pub i: u64,
+    /// Id of its conversation.
+    pub id: String,
+    /// Whose file that came from.
+    pub format: ImportFormat,
+    /// Who wrote it.
+    pub role: ImportedRole,
+    /// When it was said, as its source says.
+    pub at: Option<Seconds>,
+    /// Its text.
+    pub text: String,
+    /// What its conversation is called.
+    pub title: Option<String>,
+}
+
 row! {
-    /// An imported message that fits a search.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct ImportedMatch {
+    /// What an index and the rows say of a message that fits: all but what stands in the document.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ImportedHit {
+        /// How well it fits; lower is better.
+        score: f64 = "score",
         /// Its number among all imported messages.
         n: u64 = "n",
         /// Line of its conversation.
@@ -33,12 +58,6 @@ row! {
         format: ImportFormat = "format",
         /// Who wrote it.
         role: ImportedRole = "role",
-        /// The model, as the source names it.
-        model: Option<String> = "model",
-        /// Its text.
-        text: String = "text",
-        /// What its conversation is called.
-        title: Option<String> = "title",
         /// When it was said, as its source says.
         at: Option<Seconds> = "at",
     }
@@ -60,6 +79,11 @@ row! {
     }
 }
 
+/// The first and the last number that messages of the conversation of a line have.
+fn numbers_of_line(line: u64) -> (u64, u64) {
+    (message_number(line, 0), message_number(line + 1, 0) - 1)
+}
+
 /// Which imported messages are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedFilter {
@@ -71,15 +95,32 @@ pub struct ImportedFilter {
     pub model: Option<String>,
 }
 
+/// Which messages of imported conversations are looked for.
+pub struct ImportedSearch<'a> {
+    /// What their texts have and have not.
+    pub wanted: &'a TextQuery,
+    /// Which of them are looked at.
+    pub filter: &'a ImportedFilter,
+    /// What else is asked of a text that has the words; none where that is enough.
+    pub also: Option<&'a dyn Fn(&str) -> bool>,
+}
+
 /// The numbers of the messages in a conversation's line.
 const OF_LINE: &str = "n >= ?1 << 20 AND n < (?1 + 1) << 20";
 
-pub(super) const MATCH: &str =
-    "m.n, m.line, m.i, c.id, c.format, m.role, m.model, json_extract(a.document, '$.content.messages[' || m.i || '].text'),
-     json_extract(a.document, '$.content.title'), m.at";
-const WITH: &str = "CROSS JOIN imported_message m ON m.n = imported_fts.rowid
-     CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
+/// The columns of an [`ImportedHit`] behind its score. None is of the document: that may have megabytes, and
+/// each of its messages would have it read.
+pub(super) const HIT: &str = "m.n, m.line, m.i, c.id, c.format, m.role, m.at";
+/// The rows of a message beside it, where its conversation counts and its text is here.
+pub(super) const OF_HIT: &str =
+    "CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
      CROSS JOIN artifact a ON a.line = m.line AND a.document IS NOT NULL";
+
+/// The texts of all messages of the conversation of a line, by their places: its document is read once.
+const TEXTS: &str =
+    "SELECT e.key, CASE e.type WHEN 'object' THEN json_extract(e.value, '$.text') END
+      FROM artifact a CROSS JOIN json_each(a.document, '$.content.messages') e
+     WHERE a.line = ?1 AND a.document IS NOT NULL";
 
 /// The messages that fit, along the index: `?1` is what is looked for, `?2` to `?3` the numbers, and `?4`
 /// what a model is like.
@@ -98,7 +139,7 @@ fn along_imported(
         None => "",
     };
     format!(
-        "SELECT {columns} FROM {table} {WITH}
+        "SELECT {columns} FROM {table} CROSS JOIN imported_message m ON m.n = {table}.rowid {OF_HIT}
           WHERE {holds} AND {table}.rowid >= ?2 AND {table}.rowid < ?3{by}{model} ORDER BY {table}.rowid DESC"
     )
 }
@@ -124,6 +165,94 @@ impl ImportedFilter {
         let numbers = number(self.lines.start)..number(self.lines.end);
         let model: Vec<SqlValue<'a>> = self.model.iter().map(Bind::value).collect();
         fitting(fits, &numbers, &model)
+    }
+}
+
+impl ImportedSearch<'_> {
+    /// Whether a message that the index gave is one that is wanted; its text is read only where that has to
+    /// be known.
+    fn is_it(
+        &self,
+        check: Option<&dyn TextCheck>,
+        texts: &mut ConversationTexts<'_>,
+        hit: &ImportedHit,
+    ) -> Result<bool, StoreError> {
+        if check.is_none() && self.also.is_none() {
+            return Ok(true);
+        }
+        let text = texts.text(hit.line, hit.i)?;
+        Ok(holds(check, text)? && self.also.is_none_or(|also| also(text)))
+    }
+}
+
+/// The texts of one imported conversation at a time. Of several messages of it that are asked for behind one
+/// another its document is read once, and no more than one of these is in memory.
+pub(super) struct ConversationTexts<'s> {
+    store: &'s ReadStore,
+    /// Line of the one whose texts are at hand.
+    line: Option<u64>,
+    texts: HashMap<u64, String>,
+    /// How often a document was read.
+    #[cfg(test)]
+    reads: usize,
+}
+
+impl<'s> ConversationTexts<'s> {
+    /// None at hand yet.
+    pub(super) fn of(store: &'s ReadStore) -> Self {
+        ConversationTexts {
+            store,
+            line: None,
+            texts: HashMap::new(),
+            #[cfg(test)]
+            reads: 0,
+        }
+    }
+
+    /// The text of the message at a place, from 0, of the conversation of a line.
+    fn text(&mut self, line: u64, i: u64) -> Result<&str, StoreError> {
+        if self.line != Some(line) {
+            self.read(line)?;
+        }
+        let text = self.texts.get(&i).ok_or_else(|| StoreError::Corrupt {
+            place: format!("artifact.document of line {line}, the text of message {i}"),
+            expected: "a text".to_owned(),
+            actual: SqlValue::Null.to_string(),
+        })?;
+        Ok(text)
+    }
+
+    fn read(&mut self, line: u64) -> Result<(), StoreError> {
+        // Those of the one before go first.
+        (self.line, self.texts) = (None, HashMap::new());
+        let texts = &mut self.texts;
+        self.store
+            .each(SEARCHING, TEXTS, values![line], &mut |(i, text)| {
+                let text: Option<String> = text;
+                texts.extend(text.map(|text| (i, text)));
+                Ok(())
+            })?;
+        self.line = Some(line);
+        #[cfg(test)]
+        {
+            self.reads += 1;
+        }
+        Ok(())
+    }
+
+    /// A hit with what its document says.
+    pub(super) fn whole(&mut self, hit: ImportedHit) -> Result<ImportedMatch, StoreError> {
+        Ok(ImportedMatch {
+            text: self.text(hit.line, hit.i)?.to_owned(),
+            title: self.store.said_in(hit.line, "$.content.title")?,
+            n: hit.n,
+            line: hit.line,
+            i: hit.i,
+            id: hit.id,
+            format: hit.format,
+            role: hit.role,
+            at: hit.at,
+        })
     }
 }
 
@@ -289,42 +418,96 @@ impl ReadStore {
         self.list(ImportedConversation::READING, &sql, values![title, most])
     }
 
-    /// Gives the imported messages that fit to `take`, those of the conversation recorded last first,
-    /// until it has enough.
+    /// Gives the newest message that fits of each imported conversation to `take`, the conversation recorded
+    /// last first, until it has enough.
     pub fn search_imported(
         &self,
-        wanted: &TextQuery,
-        filter: &ImportedFilter,
+        search: &ImportedSearch<'_>,
         take: &mut TakeMatch<'_, ImportedMatch>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Imported, wanted)?;
-        let check = self.driver.text_check(wanted)?;
-        let sql = along_imported(MATCH, &fits, filter);
-        self.until_enough::<ImportedMatch>(&sql, &filter.values(&fits), &mut |found| match holds(
-            check.as_deref(),
-            &found.text,
-        )? {
-            true => take(found),
-            false => Ok(ControlFlow::Continue(())),
+        self.newest_imported(search, &mut ConversationTexts::of(self), take)
+    }
+
+    fn newest_imported(
+        &self,
+        search: &ImportedSearch<'_>,
+        texts: &mut ConversationTexts<'_>,
+        take: &mut TakeMatch<'_, ImportedMatch>,
+    ) -> Result<(), StoreError> {
+        let check = self.driver.text_check(search.wanted)?;
+        let mut taken = None;
+        self.each_imported_hit(search, "0.0", &mut |hit| {
+            if taken == Some(hit.line) || !search.is_it(check.as_deref(), texts, &hit)? {
+                return Ok(ControlFlow::Continue(()));
+            }
+            taken = Some(hit.line);
+            take(texts.whole(hit)?)
         })
     }
 
-    /// The same, best first, each with its score.
+    /// Gives the best message that fits of each imported conversation to `take`, best first, each with its
+    /// score, until it has enough.
     pub fn rank_imported(
         &self,
-        wanted: &TextQuery,
-        filter: &ImportedFilter,
+        search: &ImportedSearch<'_>,
         take: &mut TakeMatch<'_, (f64, ImportedMatch)>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Imported, wanted)?;
-        let check = self.driver.text_check(wanted)?;
-        let sql = ranked(&fits, &along_imported(MATCH, &fits, filter));
-        self.until_enough::<(f64, ImportedMatch)>(&sql, &filter.values(&fits), &mut |found| {
-            match holds(check.as_deref(), &found.1.text)? {
-                true => take(found),
-                false => Ok(ControlFlow::Continue(())),
+        self.best_imported(search, &mut ConversationTexts::of(self), take)
+    }
+
+    /// Along the index the hits of a conversation follow one another, so that its texts are at hand while
+    /// they are looked at; by rank they would alternate with those of others.
+    fn best_imported(
+        &self,
+        search: &ImportedSearch<'_>,
+        texts: &mut ConversationTexts<'_>,
+        take: &mut TakeMatch<'_, (f64, ImportedMatch)>,
+    ) -> Result<(), StoreError> {
+        let check = self.driver.text_check(search.wanted)?;
+        let fits = self.driver.fits(SearchIndex::Imported, search.wanted)?;
+        let mut best: Vec<(f64, u64)> = Vec::new();
+        let mut of_line: Vec<ImportedHit> = Vec::new();
+        let mut close = |of_line: &mut Vec<ImportedHit>| {
+            of_line.sort_by(|one, other| one.score.total_cmp(&other.score));
+            for hit in of_line.drain(..) {
+                if search.is_it(check.as_deref(), texts, &hit)? {
+                    best.push((hit.score, hit.n));
+                    break;
+                }
             }
-        })
+            Ok(())
+        };
+        self.each_imported_hit(search, fits.rank, &mut |hit| {
+            if of_line.first().is_some_and(|first| first.line != hit.line) {
+                close(&mut of_line)?;
+            }
+            of_line.push(hit);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        close(&mut of_line)?;
+        best.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
+        for (score, n) in best {
+            let sql = format!("SELECT 0.0, {HIT} FROM imported_message m {OF_HIT} WHERE m.n = ?1");
+            let hit: Option<ImportedHit> = self.one(SEARCHING, &sql, values![n])?;
+            if let Some(hit) = hit
+                && take((score, texts.whole(hit)?))?.is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all that the index has to `take`, the newest message first, with a score.
+    fn each_imported_hit(
+        &self,
+        search: &ImportedSearch<'_>,
+        score: &str,
+        take: &mut TakeMatch<'_, ImportedHit>,
+    ) -> Result<(), StoreError> {
+        let fits = self.driver.fits(SearchIndex::Imported, search.wanted)?;
+        let sql = along_imported(&format!("{score}, {HIT}"), &fits, search.filter);
+        self.until_enough(&sql, &search.filter.values(&fits), take)
     }
 
     /// Of the `among` imported conversations recorded last those with a title: id, whose file it came from,
@@ -342,23 +525,23 @@ impl ReadStore {
     }
 
     /// How many imported conversations have a message that fits.
-    pub fn count_imported_hits(
-        &self,
-        wanted: &TextQuery,
-        filter: &ImportedFilter,
-    ) -> Result<u64, StoreError> {
-        if self.driver.text_check(wanted)?.is_some() {
-            let mut lines = BTreeSet::new();
-            self.search_imported(wanted, filter, &mut |found| {
-                lines.insert(found.line);
+    pub fn count_imported_hits(&self, search: &ImportedSearch<'_>) -> Result<u64, StoreError> {
+        let check = self.driver.text_check(search.wanted)?;
+        if check.is_some() || search.also.is_some() {
+            let (mut texts, mut count, mut counted) = (ConversationTexts::of(self), 0, None);
+            self.each_imported_hit(search, "0.0", &mut |hit| {
+                if counted != Some(hit.line) && search.is_it(check.as_deref(), &mut texts, &hit)? {
+                    counted = Some(hit.line);
+                    count += 1;
+                }
                 Ok(ControlFlow::Continue(()))
             })?;
-            return Ok(u64::try_from(lines.len()).unwrap_or(u64::MAX));
+            return Ok(count);
         }
-        let fits = self.driver.fits(SearchIndex::Imported, wanted)?;
-        let along = along_imported("m.line AS line", &fits, filter);
+        let fits = self.driver.fits(SearchIndex::Imported, search.wanted)?;
+        let along = along_imported("m.line AS line", &fits, search.filter);
         let sql = format!("SELECT count(DISTINCT line) FROM ({along})");
-        self.sole("count hits", &sql, &filter.values(&fits))
+        self.sole("count hits", &sql, &search.filter.values(&fits))
     }
 
     /// The number of the newest imported message; 0 before the first.
@@ -396,10 +579,8 @@ impl WriteStore {
     }
 
     pub(super) fn forget_imported_words(&self, line: u64) -> Result<(), StoreError> {
-        for message in self.imported_messages(line)? {
-            self.driver.forget_text(SearchIndex::Imported, message.n)?;
-        }
-        Ok(())
+        self.driver
+            .forget_texts(SearchIndex::Imported, numbers_of_line(line))
     }
 
     /// Of an artifact that is erased nothing is left but its id. The one whose place it took counts again,
@@ -432,11 +613,8 @@ impl WriteStore {
         }
         let sql = "UPDATE imported_conversation SET state = 'current' WHERE line = ?1";
         self.change(what, sql, values![before.line])?;
-        let numbers = (
-            message_number(before.line, 0),
-            message_number(before.line + 1, 0) - 1,
-        );
-        self.driver.index_texts(SearchIndex::Imported, numbers)
+        self.driver
+            .index_texts(SearchIndex::Imported, numbers_of_line(before.line))
     }
 
     /// Notes what the source of a conversation was like: a hint for the next import, and no evidence.
@@ -458,12 +636,14 @@ impl WriteStore {
         self.add_all(messages, &[])
     }
 
-    /// Puts the words of messages behind a number into the index.
+    /// Puts the words of conversations behind the one that a message is of into the index.
     pub(super) fn index_imported_since(&self, before: u64) -> Result<(), StoreError> {
+        // From the next line on: the one of the message is in the index, and need not be read again.
+        let next = message_number(line_of_message(before) + 1, 0);
         match self.last_imported()? > before {
             true => self
                 .driver
-                .index_texts(SearchIndex::Imported, (before + 1, u64::MAX)),
+                .index_texts(SearchIndex::Imported, (next, u64::MAX)),
             false => Ok(()),
         }
     }
@@ -485,8 +665,177 @@ pub(super) fn has_messages_of(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::store::plan;
+    use crate::store::driver::SearchTerm;
+    use crate::store::{Store, plan};
+
+    /// So many messages have the conversations of these tests, which makes them large: see `Fts::large`.
+    const MESSAGES: u64 = 600;
+
+    /// Message `i` of a conversation: each has the word, and by rank those of several conversations
+    /// alternate.
+    fn said(i: u64) -> String {
+        let rest = usize::try_from(i * 7 % MESSAGES).unwrap();
+        format!("wombat number {i} {}", "and so on ".repeat(rest))
+    }
+
+    /// A database with imported conversations of such messages, in these lines.
+    fn imported(home: &tempfile::TempDir, lines: &[u64]) -> Store {
+        let mut store = Store::create(&home.path().join("gently.db")).unwrap();
+        for line in lines {
+            let messages = (0..MESSAGES)
+                .map(|i| json!({"id": i.to_string(), "role": "user", "text": said(i)}));
+            let content = json!({"format": "jsonl", "import": "import:000001", "source_id": line.to_string(),
+                "messages": messages.collect::<Vec<_>>(), "title": format!("Of line {line}")});
+            let artifact = ArtifactRow {
+                line: *line,
+                kind: IMPORTED_CONVERSATION.to_owned(),
+                id: format!("imported:{line:06}"),
+                document: Some(json!({"content": content}).to_string()),
+                salt: None,
+                commitment: Hash32::digest(b"whatever"),
+            };
+            let put = &mut |write: &mut WriteStore| write.put_artifact(&artifact);
+            store.transact(put).unwrap();
+        }
+        store
+    }
+
+    fn word(text: &str) -> TextQuery {
+        let term = SearchTerm {
+            text: text.to_owned(),
+            is_beginning: false,
+        };
+        TextQuery {
+            all: vec![vec![term]],
+            without: Vec::new(),
+        }
+    }
+
+    const ALL: ImportedFilter = ImportedFilter {
+        lines: 0..u64::MAX,
+        by_user: None,
+        model: None,
+    };
+
+    /// Line, place and title of what a search takes, newest or best first, and how often it read a document.
+    fn found(
+        store: &Store,
+        search: &ImportedSearch<'_>,
+        by_rank: bool,
+    ) -> (Vec<(u64, u64, String)>, usize) {
+        let (mut texts, mut found) = (ConversationTexts::of(store), Vec::new());
+        let mut take = |hit: ImportedMatch| {
+            assert_eq!(hit.text, said(hit.i));
+            found.push((hit.line, hit.i, hit.title.unwrap()));
+            Ok(ControlFlow::Continue(()))
+        };
+        match by_rank {
+            true => store.best_imported(search, &mut texts, &mut |(_, hit)| take(hit)),
+            false => store.newest_imported(search, &mut texts, &mut take),
+        }
+        .unwrap();
+        (found, texts.reads)
+    }
+
+    /// However many of its messages are looked at, a document is read once, and by rank once more for what
+    /// is shown of it.
+    #[test]
+    fn a_search_reads_a_document_once_for_all_of_its_messages() {
+        let home = tempfile::tempdir().unwrap();
+        let store = imported(&home, &[3, 5]);
+        let wanted = word("wombat");
+        let of = |line: u64, i: u64| (line, i, format!("Of line {line}"));
+        // Most of them have the word, and are not what is wanted.
+        let also = |text: &str| text.contains("number 7 ") || text.contains("number 11 ");
+        let all = |also| ImportedSearch {
+            wanted: &wanted,
+            filter: &ALL,
+            also,
+        };
+        let (newest, reads) = found(&store, &all(Some(&also)), false);
+        assert_eq!(newest, [of(5, 11), of(3, 11)]);
+        assert_eq!(reads, 2);
+        // The shorter one fits better.
+        let (best, reads) = found(&store, &all(Some(&also)), true);
+        assert_eq!(best, [of(5, 7), of(3, 7)]);
+        assert!(reads <= 4, "{reads}");
+        let (best, reads) = found(&store, &all(None), true);
+        assert_eq!(best, [of(5, 0), of(3, 0)]);
+        assert_eq!(reads, 2);
+        assert_eq!(store.count_imported_hits(&all(None)).unwrap(), 2);
+        assert_eq!(store.count_imported_hits(&all(Some(&also))).unwrap(), 2);
+        let nothing = |_: &str| false;
+        assert_eq!(store.count_imported_hits(&all(Some(&nothing))).unwrap(), 0);
+    }
+
+    /// Whether the index of imported messages is that of their texts: by what verify asks, by what a rebuild
+    /// asks, and by what anybody's SQLite says with the view of the migrations.
+    fn is_sound(store: &Store) -> bool {
+        let faults = store
+            .driver
+            .search_faults(SearchIndex::Imported, 9)
+            .unwrap();
+        let own = store
+            .driver
+            .has_words_of_texts(SearchIndex::Imported)
+            .unwrap();
+        let check = "INSERT INTO imported_fts (imported_fts, rank) VALUES ('integrity-check', 1)";
+        let anybody = store.driver.execute("check", check, values![]).is_ok();
+        assert_eq!(
+            (own, anybody),
+            (faults.is_empty(), faults.is_empty()),
+            "{faults:?}"
+        );
+        own
+    }
+
+    #[test]
+    fn what_leaves_the_index_leaves_no_word_and_what_is_made_again_is_as_before() {
+        let home = tempfile::tempdir().unwrap();
+        let mut store = imported(&home, &[3, 5]);
+        let indexed = |store: &Store| store.driver.indexed(SearchIndex::Imported).unwrap();
+        assert_eq!(indexed(&store), 2 * MESSAGES);
+        assert!(is_sound(&store));
+
+        let erase = &mut |write: &mut WriteStore| write.erase_artifact(3);
+        store.transact(erase).unwrap();
+        assert_eq!(indexed(&store), MESSAGES);
+        assert!(is_sound(&store));
+
+        // One word is another one, and there are as many as before.
+        let n = message_number(5, 9);
+        let is = said(9);
+        let out =
+            "INSERT INTO imported_fts (imported_fts, rowid, content) VALUES ('delete', ?1, ?2)";
+        store.driver.execute("alter", out, values![n, is]).unwrap();
+        let put = "INSERT INTO imported_fts (rowid, content) VALUES (?1, ?2)";
+        let other = is.replacen("wombat", "quokka", 1);
+        store
+            .driver
+            .execute("alter", put, values![n, other])
+            .unwrap();
+        assert!(!is_sound(&store));
+        store.driver.index_again(SearchIndex::Imported).unwrap();
+        assert_eq!(indexed(&store), MESSAGES);
+        assert!(is_sound(&store));
+        assert_eq!(
+            store
+                .driver
+                .count_texts(SearchIndex::Imported, "quokka", 9)
+                .unwrap(),
+            0
+        );
+        assert_eq!(
+            store
+                .driver
+                .count_texts(SearchIndex::Imported, "wombat", 9999)
+                .unwrap(),
+            MESSAGES
+        );
+    }
 
     /// Every look goes along an index, whatever was imported.
     #[test]
@@ -502,7 +851,7 @@ mod tests {
             by_user: Some(false),
             model: Some("%a%".to_owned()),
         };
-        let along = plan(&along_imported(MATCH, &fits, &filter));
+        let along = plan(&along_imported(HIT, &fits, &filter));
         assert!(
             along.starts_with("SCAN imported_fts VIRTUAL TABLE INDEX"),
             "{along}"
@@ -528,5 +877,8 @@ mod tests {
         for plan in [along, of_line] {
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
+        // What is read of the document would be read for each of its messages.
+        let along = along_imported(HIT, &fits, &filter);
+        assert!(!along.contains("json"), "{along}");
     }
 }

@@ -56,11 +56,11 @@ pub use cipher::{
 };
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use derived::DerivedFaults;
-pub use driver::{SearchTerm, TextQuery, TextSpan};
+pub use driver::{ReaderWait, SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use handoffs::SaidCount;
 pub use head_check::ColumnFault;
-pub use imported::{ImportedFilter, ImportedMatch, KnownImport};
+pub use imported::{ImportedFilter, ImportedMatch, ImportedSearch, KnownImport};
 pub use open::{
     ConvertStep, ConvertWatch, ForeignJournal, convert, foreign_journal, left_unfinished,
     look_at_database, remove_unfinished, unfinished_file,

@@ -15,7 +15,7 @@ use super::artifacts::ITEM_TEXT;
 use super::councils::IS_MESSAGE;
 use super::driver::{SearchIndex, SearchQuery};
 use super::exchanges::OPEN_DRIFT;
-use super::imported::{ImportedMatch, MATCH};
+use super::imported::{ConversationTexts, HIT, ImportedHit, ImportedMatch, OF_HIT};
 use super::table::{Bind, Row, row, values};
 use super::{DriftRow, StoreError, TurnRow};
 
@@ -155,7 +155,8 @@ impl ReadStore {
         Ok(found.into_iter().map(ranked).collect())
     }
 
-    /// Up to `most` messages of imported conversations that fit the words, best first.
+    /// Of up to `most` messages of imported conversations that fit the words the best of each conversation,
+    /// best first.
     pub fn imported_like(
         &self,
         words: &[String],
@@ -163,15 +164,20 @@ impl ReadStore {
     ) -> Result<Vec<(ImportedMatch, u64)>, StoreError> {
         let query = format!(
             ", best (n, score) AS MATERIALIZED (SELECT n, score FROM hit ORDER BY score, n DESC LIMIT ?2)
-             SELECT {MATCH}, best.score
-               FROM best CROSS JOIN imported_message m ON m.n = best.n
-              CROSS JOIN imported_conversation c ON c.line = m.line AND c.state = 'current'
-              CROSS JOIN artifact a ON a.line = m.line AND a.document IS NOT NULL
+             SELECT best.score, {HIT} FROM best CROSS JOIN imported_message m ON m.n = best.n {OF_HIT}
               ORDER BY best.score, best.n DESC"
         );
-        let found = self.search((SearchIndex::Imported, words), &query, &[most])?;
-        let ranked = |(found, bm25): (ImportedMatch, f64)| (found, relevance(bm25));
-        Ok(found.into_iter().map(ranked).collect())
+        let hits: Vec<ImportedHit> =
+            self.search((SearchIndex::Imported, words), &query, &[most])?;
+        let mut texts = ConversationTexts::of(self);
+        let mut found: Vec<(ImportedMatch, u64)> = Vec::new();
+        for hit in hits {
+            if found.iter().all(|(known, _)| known.line != hit.line) {
+                let relevance = relevance(hit.score);
+                found.push((texts.whole(hit)?, relevance));
+            }
+        }
+        Ok(found)
     }
 
     /// Up to `most` open drift events that a person was told of (their check's level is not

@@ -278,7 +278,7 @@ enum AlongEnd {
 const OWN_LINE: &str = "SELECT CASE t.speaker WHEN 'user' THEN t.line ELSE ifnull(e.outcome_line, t.line) END
       FROM chat_turn t LEFT JOIN llm_exchange e ON e.prompt_line = t.line WHERE t.n >= ?1 ORDER BY t.n LIMIT 1";
 
-const SEARCHING: &str = "search";
+pub(super) const SEARCHING: &str = "search";
 
 /// The first number of a range for which something holds that holds of all behind it; its end when
 /// it holds of none.
@@ -620,7 +620,7 @@ fn items(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
 }
 
 /// A query that goes along an index, by rank instead.
-pub(super) fn ranked(IndexMatch { table, rank, .. }: &IndexMatch, along: &str) -> String {
+fn ranked(IndexMatch { table, rank, .. }: &IndexMatch, along: &str) -> String {
     let newest = format!("ORDER BY {table}.rowid DESC");
     along
         .replacen("SELECT ", &format!("SELECT {rank} AS score, "), 1)

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::record::time::Seconds;
 
 use super::access::{ReadStore, Store, WriteStore};
-use super::driver::SearchIndex;
+use super::driver::{ReaderWait, SearchIndex};
 use super::table::{Bind, values};
 use super::{
     CalendarState, HomeFile, PlaceholderRow, PlaceholderRows, RowCounts, StoreError, WitnessState,
@@ -109,7 +109,7 @@ impl ReadStore {
     /// Copies the write-ahead log into the database file, so that the file by itself is a whole
     /// database.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        self.driver.checkpoint().map(drop)
+        self.driver.checkpoint(ReaderWait::Seconds).map(drop)
     }
 
     /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody

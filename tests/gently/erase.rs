@@ -239,7 +239,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
 }
 
 #[test]
-fn what_a_reader_holds_up_the_next_start_finishes() {
+fn what_a_reader_holds_up_the_next_record_finishes() {
     let person = Person::new();
     person.ask("Who was quetzalcoatl?");
     let reader = person.database();
@@ -255,18 +255,69 @@ fn what_a_reader_holds_up_the_next_start_finishes() {
         .gently(&["erase", "--yes", "last", "--json"])
         .exits(0);
     assert_eq!(erased.json()["scrubbed"], false);
+    let until = "once it has ended, the next command that records something empties it, for example gently session open";
+    let told = erased.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        erased.err.contains("gently-db-wal") || erased.err.contains("gently.db-wal"),
+        told.contains("gently.db-wal") && told.contains(until),
         "{erased:?}"
+    );
+    let json = erased.json();
+    assert!(
+        json["unscrubbed"].as_str().unwrap().contains(until),
+        "{json}"
     );
     assert!(
         is_readable(person.home(), b"quetzalcoatl"),
         "the reader sees it still"
     );
     drop(reader);
-    person.gently(&["session", "close"]).exits(0);
+    // What only looks empties nothing, and doctor says what does.
+    person.gently(&["search", "quetzalcoatl"]);
+    let database = || {
+        let checks = person.gently(&["doctor", "--json"]).json()["checks"].clone();
+        let checks = checks.as_array().unwrap().clone();
+        let found = checks
+            .into_iter()
+            .find(|check| check["check"] == "database");
+        found.unwrap()
+    };
+    let left = database();
+    assert_eq!(left["state"], "warn", "{left}");
+    assert!(left.to_string().contains("gently.db-wal"), "{left}");
+    assert!(left.to_string().contains("gently session open"), "{left}");
+    person.gently(&["session", "open"]).exits(0);
     assert!(holders(person.home(), b"quetzalcoatl").is_empty());
+    assert_eq!(database()["state"], "ok");
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
+}
+
+/// A program that runs on does it, too, with what it records next.
+#[test]
+fn what_a_reader_holds_up_goes_with_the_next_record_of_a_program_that_runs_on() {
+    let rig = Rig::new();
+    let recorder = rig.recorder(at(10));
+    wait(recorder.artifact(note("of quetzalcoatl", at(11)), always)).unwrap();
+    let reader = rig.store();
+    reader.begin_read().unwrap();
+    assert!(reader.newest_artifact("memo").unwrap().is_some());
+    let what = Erasure {
+        exchanges: vec![],
+        artifacts: vec!["memo:000001".to_owned()],
+        reason: redact("test").clean,
+    };
+    let erased = wait(recorder.erase(what, Salt::new([9; 32]), at(12))).unwrap();
+    assert!(!erased.scrubbed);
+    assert!(is_readable(rig.root(), b"quetzalcoatl"));
+    reader.end_read().unwrap();
+    wait(recorder.artifact(note("of another", at(13)), always)).unwrap();
+    // It does so when it has answered.
+    let begun = std::time::Instant::now();
+    while !holders(rig.root(), b"quetzalcoatl").is_empty() {
+        assert!(begun.elapsed().as_secs() < 20, "the words stay");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    drop(recorder);
+    assert!(!rig.store().is_to_scrub().unwrap());
 }
 
 #[test]

@@ -4,7 +4,9 @@
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::keep::erase::{EraseTarget, ErasedNames, erase, names, plan};
 use crate::recorder::ErasureResult;
-use crate::view::keep::erasure::{ErasureReachView, ErasureView, words_also_in};
+use crate::view::keep::erasure::{
+    ErasureReachView, ErasureView, READER_HOLDS_THE_LOG, words_also_in,
+};
 
 use crate::cli::args::EraseArgs;
 use crate::cli::screen::confirm::{self, ConfirmWords};
@@ -76,10 +78,7 @@ pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) -> u8 {
             quiet(why)
         ));
     } else if !erased.scrubbed {
-        say(
-            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
-             without it",
-        );
+        say(&format!("erased; {READER_HOLDS_THE_LOG}"));
     }
     if erased.letters_stay {
         say(

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use crate::record::time::Seconds;
-use crate::store::AppliedMark;
+use crate::store::{AppliedMark, ReaderWait};
 
 use super::apply_thread::{ApplyThread, BatchOutcome};
 use super::failpoint::{Failpoint, pass};
@@ -272,9 +272,14 @@ impl BatchQueue {
         self.hold = None;
     }
 
-    /// What fails here is tried again next time, and costs nobody a record.
-    fn shorten_wal(&self, pages: u32) {
-        let _ = self.writer.store.shorten_wal(pages);
+    /// What fails here is tried again next time, and costs nobody a record. Erased words that a reader has
+    /// kept in the log go as soon as it is gone: a program that runs for weeks is not opened again.
+    fn shorten_wal(&mut self, pages: u32) {
+        let store = &mut self.writer.store;
+        if matches!(store.is_to_scrub(), Ok(true)) {
+            let _ = store.scrub(ReaderWait::None);
+        }
+        let _ = store.shorten_wal(pages);
     }
 }
 

@@ -28,8 +28,8 @@ use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactFilter, ArtifactRow, ErasureCommitmentRow, ExchangeRow, ExchangeRows, ReadStore, Store,
-    StoreError,
+    ArtifactFilter, ArtifactRow, ErasureCommitmentRow, ExchangeRow, ExchangeRows, ReadStore,
+    ReaderWait, Store, StoreError,
 };
 use uuid::Uuid;
 
@@ -81,8 +81,8 @@ pub struct ErasureResult {
     pub artifacts: Vec<String>,
     /// Exchanges whose compiled prompt can't be rendered any more, as something in it is erased.
     pub contexts: Vec<Uuid>,
-    /// Whether no copy is left in the write-ahead log. False while another program reads: the next
-    /// start finishes it.
+    /// Whether no copy is left in the write-ahead log. False while another program reads: the next record
+    /// behind that finishes it.
     pub scrubbed: bool,
     /// Why the write-ahead log could not be emptied, such as a full disk: erased texts stand in it until the
     /// next start that can.
@@ -152,9 +152,9 @@ pub fn tombstone_of(store: &ReadStore, id: &str) -> Result<Option<(u64, Tombston
 const MOST_REWRITTEN: u64 = 500_000;
 
 /// Empties the write-ahead log if that is still to be done; false while another program reads.
-pub(in crate::recorder) fn finish(store: &mut Store) -> Result<bool, StoreError> {
+pub(in crate::recorder) fn finish(store: &mut Store, wait: ReaderWait) -> Result<bool, StoreError> {
     if store.is_to_scrub()? {
-        store.scrub()
+        store.scrub(wait)
     } else {
         Ok(true)
     }
@@ -177,7 +177,9 @@ impl Recorder {
             })
             .await?;
         // What was asked for is done and on record, whatever comes of this.
-        match Store::open(&self.paths.database()).and_then(|mut store| finish(&mut store)) {
+        match Store::open(&self.paths.database())
+            .and_then(|mut store| finish(&mut store, ReaderWait::Seconds))
+        {
             Ok(scrubbed) => erased.scrubbed = scrubbed,
             Err(why) => erased.unscrubbed = Some(why.to_string()),
         }
@@ -195,7 +197,7 @@ impl Recorder {
             return Ok(None);
         }
         store.forget_first_letters()?;
-        Ok(Some(finish(&mut store)?))
+        Ok(Some(finish(&mut store, ReaderWait::Seconds)?))
     }
 }
 

@@ -34,7 +34,8 @@ use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::{
-    AppliedMark, DerivedFaults, LedgerHead, SchemaDifference, Store, StoreError, UnsignedLines,
+    AppliedMark, DerivedFaults, LedgerHead, ReaderWait, SchemaDifference, Store, StoreError,
+    UnsignedLines,
 };
 
 use super::restored;
@@ -326,7 +327,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderEr
     lost.schema = home.store.make_schema_again()?;
     lost.derived = home.store.derive_again()?;
     home.store.forget_first_letters()?;
-    erase::finish(&mut home.store)?;
+    erase::finish(&mut home.store, ReaderWait::Seconds)?;
     let applied = apply::all_applied(&home.head);
     if home.head.applied != applied {
         home.sync_all()?;

@@ -13,6 +13,10 @@ const COMPARING: &str = "compare the words of a search index";
 /// The copy, and the view of the texts that it is of.
 const COPY: &str = "words_copy";
 const TEXTS: &str = "words_texts";
+/// The texts of large documents, and the lines of these. FTS5 reads its texts without virtual tables, so not
+/// by what takes a document apart once.
+const LARGE: &str = "words_large";
+const LINES: &str = "words_lines";
 /// What FTS5 keeps behind an index: contents, places of these, lengths of texts, settings.
 const PARTS: [&str; 4] = ["data", "idx", "docsize", "config"];
 
@@ -33,22 +37,47 @@ impl Sqlite {
         })
     }
 
-    /// Takes as much memory as the index has bytes.
-    fn copy_index(&self, fts: &Fts) -> Result<(), StoreError> {
+    /// Makes the view of the texts. Takes as much memory as the texts of large documents have bytes.
+    fn view_texts(&self, fts: &Fts) -> Result<(), StoreError> {
         let Fts {
-            table,
             texts,
+            many,
+            large,
             number,
             columns,
             ..
         } = fts;
+        let all =
+            format!("CREATE TEMP VIEW {TEXTS} AS SELECT {number}, {columns} FROM main.{texts}");
+        let made = match *large {
+            "" => all,
+            large => format!(
+                "CREATE TEMP TABLE {LINES} (line INTEGER PRIMARY KEY); INSERT INTO {LINES} {large};
+                 CREATE TEMP TABLE {LARGE} ({number} INTEGER PRIMARY KEY, {columns});
+                 INSERT INTO {LARGE} SELECT {number}, {columns} FROM {many} WHERE line IN (SELECT line FROM {LINES});
+                 {all} WHERE {number} >> 20 NOT IN (SELECT line FROM {LINES})
+                 UNION ALL SELECT {number}, {columns} FROM {LARGE}"
+            ),
+        };
+        let made = self.connection().execute_batch(&made);
+        made.map_err(failed(COMPARING))
+    }
+
+    /// Takes as much memory as the index has bytes.
+    fn copy_index(&self, fts: &Fts) -> Result<(), StoreError> {
+        let Fts {
+            table,
+            number,
+            columns,
+            ..
+        } = fts;
+        self.view_texts(fts)?;
         let beginnings = match fts.beginnings {
             "" => String::new(),
             lengths => format!("prefix = '{lengths}', "),
         };
         let made = format!(
-            "CREATE TEMP VIEW {TEXTS} AS SELECT {number}, {columns} FROM main.{texts};
-             CREATE VIRTUAL TABLE temp.{COPY} USING fts5({columns}, content = '{TEXTS}', content_rowid = '{number}', \
+            "CREATE VIRTUAL TABLE temp.{COPY} USING fts5({columns}, content = '{TEXTS}', content_rowid = '{number}', \
                 {beginnings}tokenize = 'porter unicode61 remove_diacritics 2')"
         );
         let connection = self.connection();
@@ -72,7 +101,10 @@ impl Sqlite {
     }
 
     fn forget_copy(&self) -> Result<(), StoreError> {
-        let gone = format!("DROP TABLE IF EXISTS temp.{COPY}; DROP VIEW IF EXISTS temp.{TEXTS}");
+        let gone = format!(
+            "DROP TABLE IF EXISTS temp.{COPY}; DROP VIEW IF EXISTS temp.{TEXTS};
+             DROP TABLE IF EXISTS temp.{LARGE}; DROP TABLE IF EXISTS temp.{LINES}"
+        );
         let gone = self.connection().execute_batch(&gone);
         gone.map_err(failed(COMPARING))
     }

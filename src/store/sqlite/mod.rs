@@ -27,8 +27,8 @@ use zeroize::Zeroizing;
 
 use super::cipher::{self, CipherKey, SealFault};
 use super::driver::{
-    Driver, EachRow, IndexMatch, ResultRow, SearchIndex, SearchQuery, SearchTerm, SqlValue,
-    TextCheck, TextQuery, TextSpan, TransactionMode,
+    Driver, EachRow, IndexMatch, ReaderWait, ResultRow, SearchIndex, SearchQuery, SearchTerm,
+    SqlValue, TextCheck, TextQuery, TextSpan, TransactionMode,
 };
 use super::{SchemaDifference, StoreError};
 use crate::os::{kind_of, why_unread};
@@ -843,8 +843,8 @@ impl Driver for Sqlite {
             .map_err(|fault| self.placed(fault))
     }
 
-    fn forget_text(&self, index: SearchIndex, number: u64) -> Result<(), StoreError> {
-        self.remove_words(index, number)
+    fn forget_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError> {
+        self.remove_words(index, numbers)
             .map_err(|fault| self.placed(fault))
     }
 
@@ -938,10 +938,15 @@ impl Driver for Sqlite {
             })
     }
 
-    fn checkpoint(&self) -> Result<bool, StoreError> {
+    fn checkpoint(&self, wait: ReaderWait) -> Result<bool, StoreError> {
         let what = "empty the write-ahead log";
-        let busy: i64 = self.pragma(what, "wal_checkpoint(TRUNCATE)", 0)?;
-        Ok(busy == 0)
+        let waits = |time: Duration| self.0.busy_timeout(time).map_err(failed(what));
+        if wait == ReaderWait::None {
+            waits(Duration::ZERO)?;
+        }
+        let busy = self.pragma::<i64>(what, "wal_checkpoint(TRUNCATE)", 0);
+        waits(BUSY_WAIT)?;
+        Ok(busy? == 0)
     }
 
     fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {

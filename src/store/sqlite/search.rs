@@ -17,6 +17,16 @@ pub(super) struct Fts {
     pub number: &'static str,
     /// Its other columns, which are those of the index.
     pub columns: &'static str,
+    /// What gives the same rows as the view when many are read at once, with what it is called: of a
+    /// document with many texts, the view reads all of it for each of them.
+    pub many: &'static str,
+    /// The lines of documents of which the view reads too much, as `line` of `many`; empty where there is
+    /// none.
+    pub large: &'static str,
+    /// Those of `many` whose numbers are from `?1` to `?2`.
+    between: &'static str,
+    /// By which columns of `many` they stand in the order of their numbers without being sorted.
+    order: &'static str,
     /// How a fit is ranked: a subject is worth three words of a text.
     rank: &'static str,
     /// How many letters the beginnings of words have that stand in it, too.
@@ -30,6 +40,10 @@ const ITEMS: Fts = Fts {
     texts: "continuity_text",
     number: "line",
     columns: "text, subject",
+    many: "continuity_text",
+    large: "",
+    between: "line BETWEEN ?1 AND ?2",
+    order: "line",
     rank: "bm25(continuity_fts, 1.0, 3.0)",
     beginnings: "",
     names: ("items", "artifact line"),
@@ -39,6 +53,10 @@ const TURNS: Fts = Fts {
     texts: "turn_text",
     number: "n",
     columns: "content",
+    many: "turn_text",
+    large: "",
+    between: "n BETWEEN ?1 AND ?2",
+    order: "n",
     rank: "bm25(turn_fts)",
     beginnings: "3 4",
     names: ("turns", "turn number"),
@@ -48,10 +66,29 @@ const IMPORTED: Fts = Fts {
     texts: "imported_text",
     number: "n",
     columns: "content",
+    many: IMPORTED_TEXTS,
+    large: LARGE_IMPORTS,
+    between: "n BETWEEN ?1 AND ?2 AND line BETWEEN ?1 >> 20 AND ?2 >> 20",
+    order: "line",
     rank: "bm25(imported_fts)",
     beginnings: "3 4",
     names: ("imported messages", "message number"),
 };
+
+/// What the view `imported_text` gives, with each document taken apart once: conversation by
+/// conversation, and message by message as it stands in the document, so that they come in the order of
+/// their numbers. Another order of these tables would take a document apart for each of its messages.
+const IMPORTED_TEXTS: &str = "(SELECT m.n AS n, c.line AS line,
+       CASE e.type WHEN 'object' THEN json_extract(e.value, '$.text') END AS content
+    FROM imported_conversation c CROSS JOIN artifact a ON a.line = c.line AND a.document IS NOT NULL
+   CROSS JOIN json_each(a.document, '$.content.messages') e
+   CROSS JOIN imported_message m ON m.n = (c.line << 20) + e.key
+   WHERE c.state = 'current')";
+
+/// The lines of imported conversations of which the view reads more than 20 MB in all.
+const LARGE_IMPORTS: &str =
+    "SELECT c.line FROM imported_conversation c CROSS JOIN artifact a ON a.line = c.line
+   WHERE c.state = 'current' AND c.messages * octet_length(a.document) > 20000000";
 
 /// The virtual tables of all.
 pub(super) const INDEX_TABLES: [&str; 3] = [ITEMS.table, TURNS.table, IMPORTED.table];
@@ -167,53 +204,34 @@ impl Sqlite {
     pub(super) fn add_words(
         &self,
         index: SearchIndex,
-        (from, to): (u64, u64),
+        numbers: (u64, u64),
     ) -> Result<(), StoreError> {
-        let Fts {
-            table,
-            texts,
-            number,
-            columns,
-            ..
-        } = fts(index);
-        let sql = format!(
-            "INSERT INTO {table} (rowid, {columns})
-             SELECT {number}, {columns} FROM {texts} WHERE {number} BETWEEN ?1 AND ?2
-                AND NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) ORDER BY {number}"
-        );
-        let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let what = "make texts searchable";
-        self.connection()
-            .prepare_cached(&sql)
-            .and_then(|mut statement| statement.execute([end(from), end(to)]))
-            .map(drop)
+        self.with_texts(&addition(fts(index)), numbers)
             .map_err(index_failed(what))
     }
 
-    /// Takes the words of a text out.
-    pub(super) fn remove_words(&self, index: SearchIndex, number: u64) -> Result<(), StoreError> {
-        let Fts {
-            table,
-            texts,
-            number: column,
-            columns,
-            ..
-        } = fts(index);
-        let sql = format!(
-            "INSERT INTO {table} ({table}, rowid, {columns})
-             SELECT 'delete', {column}, {columns} FROM {texts}
-              WHERE {column} = ?1 AND EXISTS (SELECT 1 FROM {table}_docsize WHERE id = ?1)"
-        );
+    /// Takes the words of the texts of these numbers out.
+    pub(super) fn remove_words(
+        &self,
+        index: SearchIndex,
+        numbers: (u64, u64),
+    ) -> Result<(), StoreError> {
+        let Fts { table, .. } = fts(index);
         // Whatever somebody set there: what is taken out leaves no word.
         let secure = format!("INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)");
-        let connection = self.connection();
-        connection
+        self.connection()
             .prepare_cached(&secure)
             .and_then(|mut statement| statement.execute([]))
-            .and_then(|_| connection.prepare_cached(&sql))
-            .and_then(|mut statement| statement.execute([i64::try_from(number).unwrap_or(-1)]))
-            .map(drop)
+            .and_then(|_| self.with_texts(&removal(fts(index)), numbers))
             .map_err(index_failed("forget words"))
+    }
+
+    /// Runs a statement on the texts of these numbers.
+    fn with_texts(&self, sql: &str, (from, to): (u64, u64)) -> rusqlite::Result<()> {
+        let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let mut statement = self.connection().prepare_cached(sql)?;
+        statement.execute([end(from), end(to)]).map(drop)
     }
 
     /// How many texts hold a word.
@@ -282,7 +300,13 @@ impl Sqlite {
 
     /// Whether the words in an index are those of its texts.
     pub(super) fn compare_words(&self, index: SearchIndex) -> Result<bool, StoreError> {
-        self.passes_check(fts(index).table, "compare the words of a search index")
+        match index {
+            // Its own check would read them by the view.
+            SearchIndex::Imported => Ok(self.other_words(fts(index))?.is_none()),
+            SearchIndex::Items | SearchIndex::Turns => {
+                self.passes_check(fts(index).table, "compare the words of a search index")
+            }
+        }
     }
 
     /// FTS5's own check of a table of its kind, with the texts.
@@ -315,9 +339,47 @@ impl Sqlite {
     /// Makes an index again from the texts that are there.
     pub(super) fn rebuild_words(&self, index: SearchIndex) -> Result<(), StoreError> {
         let table = fts(index).table;
-        let sql = format!("INSERT INTO {table} ({table}) VALUES ('rebuild')");
-        self.batch("make a search index again", &sql)
+        // FTS5's own `rebuild` would read them by the view.
+        let emptied = format!("INSERT INTO {table} ({table}) VALUES ('delete-all')");
+        self.batch("make a search index again", &emptied)?;
+        self.add_words(index, (0, u64::MAX))
     }
+}
+
+/// The statement that puts texts of the numbers `?1` to `?2` into an index that are not in it.
+fn addition(of: &Fts) -> String {
+    let Fts {
+        table,
+        number,
+        columns,
+        many,
+        between,
+        order,
+        ..
+    } = of;
+    format!(
+        "INSERT INTO {table} (rowid, {columns})
+         SELECT {number}, {columns} FROM {many} WHERE {between}
+            AND NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) ORDER BY {order}"
+    )
+}
+
+/// The statement that takes those of them out that are in it.
+fn removal(of: &Fts) -> String {
+    let Fts {
+        table,
+        number,
+        columns,
+        many,
+        between,
+        order,
+        ..
+    } = of;
+    format!(
+        "INSERT INTO {table} ({table}, rowid, {columns})
+         SELECT 'delete', {number}, {columns} FROM {many} WHERE {between}
+            AND EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) ORDER BY {order}"
+    )
 }
 
 /// The numbers of texts that have no entry.
@@ -432,7 +494,7 @@ mod tests {
         made.add_words(SearchIndex::Turns, (1, 440)).unwrap();
         made.rewrite_words(SearchIndex::Turns).unwrap();
         for n in gone {
-            made.remove_words(SearchIndex::Turns, n).unwrap();
+            made.remove_words(SearchIndex::Turns, (n, n)).unwrap();
             let sql = "UPDATE chat_turn SET content = NULL WHERE n = ?1";
             made.connection().execute(sql, [n.to_string()]).unwrap();
         }
@@ -449,6 +511,30 @@ mod tests {
         assert!(made.compare_words(SearchIndex::Turns).unwrap());
         assert_eq!(made.entries(SearchIndex::Turns).unwrap(), 400);
         assert_eq!(made.schema_faults().unwrap(), []);
+    }
+
+    /// A document of many messages is taken apart once, whatever is done with their texts: it is looked up
+    /// before its messages, and nothing is sorted, which would have all texts in memory.
+    #[test]
+    fn a_document_is_taken_apart_once_for_all_of_its_messages() {
+        let of = fts(SearchIndex::Imported);
+        let all = format!("SELECT {}, {} FROM {}", of.number, of.columns, of.many);
+        for sql in [addition(of), removal(of), all] {
+            let plan = crate::store::plan(&sql);
+            let place = |step: &str| plan.find(step).unwrap_or_else(|| panic!("{step}: {plan}"));
+            let steps = [
+                " c ",
+                " a USING",
+                " e VIRTUAL TABLE",
+                " m USING INTEGER PRIMARY KEY (rowid=?)",
+            ];
+            let places = steps.map(place);
+            assert!(places.is_sorted(), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+        }
+        // Those of one conversation alone.
+        let plan = crate::store::plan(&removal(of));
+        assert!(plan.contains("(state=? AND line>? AND line<?)"), "{plan}");
     }
 
     #[test]

@@ -16,6 +16,11 @@ use super::plan::PlanView;
 /// So many ids are named in a sentence; `--json` has all of them.
 const NAMED: usize = 3;
 
+/// Why erased words still stand in the database's own log where another program reads it, and until when.
+pub const READER_HOLDS_THE_LOG: &str = "another program reads the database, so the words still stand in gently.db-wal: \
+     once it has ended, the next command that records something empties it, for example gently session open; until \
+     then gently doctor says so";
+
 /// What an erasure came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct ErasureView {
@@ -29,7 +34,7 @@ pub struct ErasureView {
     pub erased: bool,
     /// Whether no copy stands in the database's own log.
     pub scrubbed: bool,
-    /// Why copies still stand in it, if that is no other program that reads.
+    /// Why copies still stand in it, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
@@ -48,7 +53,10 @@ impl ErasureView {
             contexts: result.contexts.clone(),
             erased: !(result.exchanges.is_empty() && result.artifacts.is_empty()),
             scrubbed: result.scrubbed,
-            unscrubbed: result.unscrubbed.clone(),
+            unscrubbed: match (&result.unscrubbed, result.scrubbed) {
+                (None, false) => Some(READER_HOLDS_THE_LOG.to_owned()),
+                (why, _) => why.clone(),
+            },
             letters_stay: result.letters_stay,
             newer: Vec::new(),
         }

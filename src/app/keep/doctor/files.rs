@@ -263,12 +263,12 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
             ),
             MEND,
         ),
-        // Erased words that a full disk kept where they were.
+        // Erased words that a full disk, or somebody who read, kept where they were.
         Ok(_) if store.is_to_scrub().unwrap_or(false) => DoctorCheck::warn(
             "database",
             "words of what was erased may still stand in gently.db-wal, which could not be emptied then",
-            "make room, and end other programs that read it; the next command that records something empties it, for \
-             example gently session open",
+            "make room, and end other programs that read it; then the next command that records something empties it, \
+             for example gently session open",
         ),
         Ok(state) => DoctorCheck::ok("database", format!("sound, {} log lines", state.lines)),
         Err(error @ StoreError::Busy { .. }) => {

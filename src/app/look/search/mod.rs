@@ -11,7 +11,6 @@
 mod snippet;
 mod typed;
 
-use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 
 use uuid::Uuid;
@@ -33,8 +32,8 @@ use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    ConversationRow, ExchangeRow, GivenTitle, ImportedFilter, ImportedMatch, ItemMatch, ReadStore,
-    StoreError, TextQuery, TextSpan, ThreadFilter, TurnFilter, TurnMatch,
+    ConversationRow, ExchangeRow, GivenTitle, ImportedFilter, ImportedMatch, ImportedSearch,
+    ItemMatch, ReadStore, StoreError, TextQuery, TextSpan, ThreadFilter, TurnFilter, TurnMatch,
 };
 
 use super::conversation::conversation;
@@ -384,6 +383,19 @@ impl<'a> Search<'a> {
         !self.request.exact || self.request.words.is_literally_in(text)
     }
 
+    /// What is looked for in imported conversations; `also` is [`Search::fits`].
+    fn of_imported<'b>(
+        &'b self,
+        filter: &'b ImportedFilter,
+        also: &'b dyn Fn(&str) -> bool,
+    ) -> ImportedSearch<'b> {
+        ImportedSearch {
+            wanted: &self.query,
+            filter,
+            also: self.request.exact.then_some(also),
+        }
+    }
+
     fn newest(&self) -> Result<SearchResult, OpenHomeError> {
         // One more than is shown: whether there are older ones.
         let most = usize::try_from(self.request.number).unwrap_or(usize::MAX);
@@ -405,17 +417,12 @@ impl<'a> Search<'a> {
         }
         if let Some(filter) = &self.imported {
             let mut messages: Vec<(u64, TextMatch)> = Vec::new();
-            self.store
-                .search_imported(&self.query, filter, &mut |message| {
-                    // One of each conversation, which is one line of the log.
-                    let is_new = messages
-                        .last()
-                        .is_none_or(|(line, _)| *line != message.line);
-                    if is_new && self.fits(&message.text) {
-                        messages.push((message.line, TextMatch::Imported(message)));
-                    }
-                    Ok(enough(&messages))
-                })?;
+            let also = |text: &str| self.fits(text);
+            let search = self.of_imported(filter, &also);
+            self.store.search_imported(&search, &mut |message| {
+                messages.push((message.line, TextMatch::Imported(message)));
+                Ok(enough(&messages))
+            })?;
             found.append(&mut messages);
         }
         if let Some(lines) = &self.items {
@@ -467,17 +474,18 @@ impl<'a> Search<'a> {
                 })?;
         }
         if let Some(filter) = &self.imported {
-            let mut seen = HashSet::new();
-            self.store
-                .rank_imported(&self.query, filter, &mut |(score, message)| {
-                    if self.fits(&message.text) && seen.insert(message.line) {
-                        found.push((score, message.line, TextMatch::Imported(message)));
-                    }
-                    Ok(match seen.len() < most {
-                        true => ControlFlow::Continue(()),
-                        false => ControlFlow::Break(()),
-                    })
-                })?;
+            let mut left = most;
+            let also = |text: &str| self.fits(text);
+            let search = self.of_imported(filter, &also);
+            self.store.rank_imported(&search, &mut |(score, message)| {
+                found.push((score, message.line, TextMatch::Imported(message)));
+                left = left.saturating_sub(1);
+                Ok(if left == 0 {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            })?;
         }
         if let Some(lines) = &self.items {
             let mut left = most;
@@ -586,7 +594,14 @@ impl<'a> Search<'a> {
         let items = self.items.as_ref();
         let items = items.map(|lines| self.store.count_items(&self.query, lines));
         let imported = self.imported.as_ref();
-        let imported = imported.map(|filter| self.store.count_imported_hits(&self.query, filter));
+        // What the index has: an exact search may find fewer.
+        let imported = imported.map(|filter| {
+            self.store.count_imported_hits(&ImportedSearch {
+                wanted: &self.query,
+                filter,
+                also: None,
+            })
+        });
         [turns, imported, items].into_iter().flatten().sum()
     }
 
@@ -602,15 +617,9 @@ impl<'a> Search<'a> {
             })?;
         }
         if let Some(filter) = &self.imported {
-            let mut lines = HashSet::new();
-            self.store
-                .search_imported(&self.query, filter, &mut |message| {
-                    if self.fits(&message.text) {
-                        lines.insert(message.line);
-                    }
-                    Ok(ControlFlow::Continue(()))
-                })?;
-            count += u64::try_from(lines.len()).unwrap_or(u64::MAX);
+            let also = |text: &str| self.fits(text);
+            let search = self.of_imported(filter, &also);
+            count += self.store.count_imported_hits(&search)?;
         }
         if let Some(lines) = &self.items {
             self.store.search_items(&self.query, lines, &mut |item| {
