@@ -8,7 +8,7 @@
 mod leftover;
 
 pub use leftover::{
-    Leftover, LeftoverName, OwnLeftovers, dead_leftovers, own_name, remove_dead_leftovers,
+    Leftover, LeftoverName, OwnLeftovers, dead_leftovers, is_own, own_name, remove_dead_leftovers,
     remove_own_leftovers, uninterrupted,
 };
 

@@ -5,7 +5,7 @@ use std::fs::{DirBuilder, File, read_dir, remove_dir_all};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::os::{LeftoverName, dead_leftovers, remove_dead_leftovers, shell_word};
+use crate::os::{LeftoverName, dead_leftovers, is_own, remove_dead_leftovers, shell_word};
 use crate::store::DatabaseForm;
 
 /// How the folder is called in which a home is restored, beside its place.
@@ -61,9 +61,19 @@ fn left_folders(root: &Path) -> Vec<(ScratchUse, PathBuf, File)> {
     };
     let left = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
+        // What somebody else calls so, or another user has put there, is none of ours.
+        let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         let mut all = ScratchUse::ALL.into_iter();
-        let of = all.find(|of| name.to_string_lossy().starts_with(of.prefix()))?;
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let of = all.find(|of| {
+            let rest = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(of.prefix()));
+            rest.is_some_and(is_number)
+        })?;
+        if !entry
+            .metadata()
+            .is_ok_and(|found| found.is_dir() && is_own(&found))
+        {
             return None;
         }
         let lock = File::open(entry.path()).ok()?;
@@ -200,8 +210,13 @@ mod tests {
             std::fs::write(left.join("gently.db"), "texts").unwrap();
             let file = home.path().join(format!("{}file", of.prefix()));
             std::fs::write(&file, "of somebody").unwrap();
+            let own = ["mine", "2026-11", ""]
+                .map(|name| home.path().join(format!("{}{name}", of.prefix())));
+            own.iter()
+                .for_each(|folder| std::fs::create_dir(folder).unwrap());
             assert!(remove_leftovers(home.path()));
             assert!(used.exists() && !left.exists() && file.exists(), "{of:?}");
+            assert!(own.iter().all(|folder| folder.exists()), "{of:?}");
             drop(lock);
             remove_leftovers(home.path());
             assert!(!used.exists(), "{of:?}");

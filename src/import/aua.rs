@@ -567,7 +567,10 @@ pub(super) fn read_flat(
         return Err(SourceError {
             file: None,
             place: folder.display().to_string(),
-            reason: format!("it has neither {PROMOTIONS} nor {PAIRS}/*.jsonl"),
+            reason: match folder.is_dir() {
+                true => format!("it has neither {PROMOTIONS} nor {PAIRS}/*.jsonl"),
+                false => "there is no such folder".to_owned(),
+            },
             remedy: "Name the folder of a project of version 0.7".to_owned(),
         });
     }

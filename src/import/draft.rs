@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 
-use chrono::{DateTime, NaiveDateTime};
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
 use super::fault::ImportFault;
@@ -140,13 +140,18 @@ impl ConversationDraft {
         whole
     }
 
-    /// [`ConversationDraft::written_moment`] of a text that is in UTC where it names no zone.
+    /// [`ConversationDraft::written_moment`] of a text that is in UTC where it names no zone, and at midnight where it
+    /// names a day alone.
     pub(super) fn utc_moment(&mut self, text: Option<&str>) -> Option<i64> {
         let text = text?;
-        let with_zone = format!("{text}Z");
-        let is_without = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").is_ok()
-            || NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f").is_ok();
-        self.written_moment(Some(if is_without { &with_zone } else { text }))
+        let is_time = |form| NaiveDateTime::parse_from_str(text, form).is_ok();
+        let is_day = NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok();
+        let zoned = match is_time("%Y-%m-%dT%H:%M:%S%.f") || is_time("%Y-%m-%d %H:%M:%S%.f") {
+            true => format!("{text}Z"),
+            false if is_day => format!("{text}T00:00:00Z"),
+            false => text.to_owned(),
+        };
+        self.written_moment(Some(&zoned))
     }
 
     /// Counts something that is left out.
@@ -469,12 +474,14 @@ mod tests {
             ("2024-01-02 03:04:05", Some(1_704_164_645)),
             ("2024-01-02 03:04:05.678901+00:00", Some(1_704_164_645)),
             ("2024-01-02T04:04:05+01:00", Some(1_704_164_645)),
-            ("2024-01-02", None),
+            ("2024-01-02", Some(1_704_153_600)),
+            ("2024-13-02", None),
+            ("5", None),
         ];
         for (text, expected) in in_utc {
             assert_eq!(draft.utc_moment(Some(text)), expected, "{text}");
         }
-        assert_eq!(draft.finish().skipped["time"], 6 + 3 + 1);
+        assert_eq!(draft.finish().skipped["time"], 6 + 3 + 2);
     }
 
     #[test]

@@ -320,7 +320,7 @@ fn message(
         *name = Some(title.to_owned());
     }
     let at = match map.get("at") {
-        Some(Value::String(text)) => draft.written_moment(Some(text)),
+        Some(Value::String(text)) => draft.utc_moment(Some(text)),
         _ => draft.moment(fields.number("at")?),
     };
     let id = match fields.text("id")? {

@@ -154,14 +154,25 @@ pub fn remove_dead_leftovers(path: &Path, name: LeftoverName) -> bool {
     !dead.is_empty()
 }
 
+/// Whether a file or a folder belongs to whoever this process runs as.
+#[cfg(unix)]
+pub fn is_own(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    found.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Elsewhere nobody can tell.
+#[cfg(not(unix))]
+pub fn is_own(_: &fs::Metadata) -> bool {
+    false
+}
+
 #[cfg(unix)]
 fn is_dead(path: &Path, process: i32) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     let Ok(found) = path.symlink_metadata() else {
         return false;
     };
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
-    is_own && !is_running(process) && is_unlocked(path, found.is_dir())
+    is_own(&found) && !is_running(process) && is_unlocked(path, found.is_dir())
 }
 
 #[cfg(not(unix))]

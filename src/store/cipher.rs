@@ -165,6 +165,11 @@ pub enum SealFault {
         /// What went wrong; never the key.
         reason: String,
     },
+    /// The passphrase of its key file was another one.
+    Passphrase {
+        /// Of which file, and where it is from.
+        reason: String,
+    },
     /// The key is another one.
     WrongKey {
         /// Where it is from.
@@ -239,6 +244,12 @@ impl SealFault {
             SealFault::Unreachable { reason } => {
                 return format!("it is encrypted, and its key could not be had: {reason}");
             }
+            SealFault::Passphrase { reason } => {
+                return format!(
+                    "it is encrypted, and its key could not be had: {reason}. Give the same command again with the right \
+                     one; where it is lost, only a copy of the key opens the texts, in $GENTLY_STORE_KEY"
+                );
+            }
             SealFault::WrongKey { from } => {
                 return format!(
                     "it is encrypted, and the key from {from} is not the one that opens it (or its first page is \
@@ -311,7 +322,7 @@ impl SealFault {
                 return format!(
                     "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
                      $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back \
-                     what is missing{}",
+                     what is missing; without it nobody reads the texts{}",
                     nearby.unwrap_or_default()
                 );
             }

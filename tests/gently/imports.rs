@@ -279,7 +279,7 @@ fn it_is_found_by_how_its_title_begins_and_errors_say_the_next_command() {
     let path = file(&person, &two());
     let none = person
         .gently(&["import", "jsonl", &path, "--only", "animals"])
-        .exits(0);
+        .exits(1);
     assert!(
         none.out.contains("skipped: another title") && none.err.contains("\"Of animals\""),
         "{none:?}"
@@ -494,7 +494,7 @@ fn what_is_only_looked_through_changes_nothing_and_counts_the_same() {
         json!({"since": 1, "undated": 1}),
         "{since:#}"
     );
-    let near = import(&person, &two(), &["--only", "ANIMALS"], 0);
+    let near = import(&person, &two(), &["--only", "ANIMALS"], 1);
     assert_eq!(near["skipped"], json!({"only": 2}));
     assert_eq!(near["near"], json!(["Of animals"]));
     person
@@ -708,6 +708,43 @@ fn what_is_older_takes_no_place_and_what_is_newer_is_not_erased_with_it() {
     );
     person.gently(&["search", "caracal"]).exits(0);
     assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn a_title_that_nothing_has_is_no_import_and_a_refused_line_says_where() {
+    let person = somebody();
+    let path = file(&person, &two());
+    let told = person
+        .gently(&["import", "jsonl", &path, "--only", "animals"])
+        .exits(1);
+    assert!(told.err.contains("\"Of animals\""), "{told:?}");
+    assert_eq!(
+        count(
+            &person,
+            "SELECT count(*) FROM artifact WHERE kind = 'import'"
+        ),
+        0
+    );
+    let mut lines = two();
+    lines.push(json!({"conversation": "c", "role": "human", "text": "x"}));
+    lines[2]["at"] = json!("2024-01-02");
+    let told = import(&person, &lines, &[], 1);
+    assert_eq!(
+        told["refusals"][0]["place"], "messages.jsonl, line 4",
+        "{told:#}"
+    );
+    assert_eq!(
+        count(
+            &person,
+            "SELECT at FROM imported_message WHERE at > 1700000000"
+        ),
+        1_704_153_600
+    );
+    let told = person.gently(&["import", "jsonl", &path]).exits(1);
+    assert!(
+        told.err.contains("mended comes along by the same command"),
+        "{told:?}"
+    );
 }
 
 /// An export of one conversation, whose messages alone say when they were written.

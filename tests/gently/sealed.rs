@@ -1674,3 +1674,97 @@ fn what_a_mode_forbids_is_not_called_plain_and_no_full_disk() {
     }
     person.gently(&["store", "decrypt"]).exits(0);
 }
+
+#[test]
+fn the_setting_is_not_set_by_hand_to_what_the_database_is_not() {
+    let (mut person, _server) = sealed();
+    let set =
+        |person: &Person, value: &str| person.gently(&["config", "set", "store.encrypted", value]);
+    refused(&set(&person, "false"), "gently store decrypt");
+    refused(
+        &person.gently(&["config", "unset", "store.encrypted"]),
+        "gently store decrypt",
+    );
+    set(&person, "true").exits(0);
+    person.gently(&["store", "decrypt"]).exits(0);
+    refused(&set(&person, "true"), "gently store encrypt");
+    set(&person, "false").exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.gently(&["search", WORD]).exits(0);
+}
+
+#[test]
+fn a_wrong_passphrase_says_where_it_is_from_and_what_to_do() {
+    let (mut person, _server) = sealed();
+    person.gently(&["store", "decrypt"]).exits(0);
+    person.unset("GENTLY_STORE_KEY");
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set("GENTLY_PASSPHRASE", "correct horse");
+    person.gently(&["store", "encrypt"]).exits(0);
+    person.set("GENTLY_PASSPHRASE", "another");
+    let told = person.gently(&["search", WORD]).exits(2);
+    let words = told.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "wrong passphrase for",
+        "from $GENTLY_PASSPHRASE",
+        "again with the right one",
+        "only a copy of the key",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    assert!(!words.contains("gently store status"), "{words}");
+}
+
+/// A signal that comes while OpenSSL is at work ends the process, and nothing crashes at its end.
+#[test]
+fn a_conversion_that_is_interrupted_ends_without_a_crash_and_says_so() {
+    use std::io::Read as _;
+    let (person, _server) = sealed();
+    let large = person.dir.path().join("large.jsonl");
+    let text = "wombat ".repeat(2_000);
+    let lines = (0..600)
+        .map(|n| format!("{{\"conversation\":\"c{n}\",\"role\":\"user\",\"text\":\"{text}\"}}\n"));
+    fs::write(&large, lines.collect::<String>()).unwrap();
+    let large = large.display().to_string();
+    person.gently(&["import", "jsonl", &large]).exits(0);
+    let mut ended = 0;
+    for wait in [5, 15, 30, 50, 70, 90, 110, 130] {
+        let mut command = person.command(&["store", "decrypt"]);
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let new = person.at("gently.db.new");
+        while !new.exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let _ = rustix::process::kill_process(
+            rustix::process::Pid::from_child(&child),
+            rustix::process::Signal::INT,
+        );
+        let code = child.wait().unwrap().code();
+        let mut words = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut words)
+            .unwrap();
+        match code {
+            Some(0) => drop(person.gently(&["store", "encrypt"]).exits(0)),
+            code => {
+                assert_eq!(code, Some(130), "{words}");
+                assert!(
+                    words.contains("interrupted: the database is whole"),
+                    "{words}"
+                );
+                assert!(!new.exists());
+                ended += 1;
+            }
+        }
+    }
+    assert!(ended > 0);
+    person.gently(&["search", "wombat"]).exits(0);
+}

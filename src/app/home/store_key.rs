@@ -16,7 +16,7 @@ use crate::keys::{KeyError, STORE_KEY, STORE_KEY_ENV, StoreKey};
 use crate::store::{CipherKey, FoundKey, KeyNeed, SealFault, unfinished_file};
 
 use super::open::{env, home_path};
-use super::secrets::{from_command, passphrase};
+use super::secrets::{from_command, is_passphrase_given, passphrase};
 
 /// Key files whose passphrase was a wrong one in this process: nobody is asked for it again.
 static REFUSED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -88,7 +88,12 @@ pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFaul
         },
         KeyNeed::Encrypted => {
             let config = config.transpose().map_err(|reason| unreachable(&reason))?;
-            let found = key_from(path, config.as_ref()).map_err(|fault| unreachable(&fault))?;
+            let found = key_from(path, config.as_ref()).map_err(|fault| match fault {
+                KeyError::WrongPassphrase { .. } => SealFault::Passphrase {
+                    reason: format!("{fault}{}", given_by(config.as_ref())),
+                },
+                other => unreachable(&other),
+            })?;
             let found = found.ok_or_else(|| SealFault::NoKey {
                 beside: put_away(&key_file(path)),
             });
@@ -121,6 +126,17 @@ fn put_away(key_file: &Path) -> Option<PathBuf> {
     let keys = named.filter(|entry| StoreKey::check_copy(&entry.path()).is_ok());
     let newest = keys.max_by_key(|entry| entry.metadata().and_then(|found| found.modified()).ok());
     newest.map(|entry| entry.path())
+}
+
+/// Where a passphrase is from that nobody was asked for.
+fn given_by(config: Option<&Config>) -> &'static str {
+    match config.is_some_and(is_passphrase_given) {
+        true => {
+            ", which is from $GENTLY_PASSPHRASE or from the command for passphrases: it is taken for everything that \
+             has one"
+        }
+        false => "",
+    }
 }
 
 fn unreachable(reason: &impl ToString) -> SealFault {

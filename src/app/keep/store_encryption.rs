@@ -29,6 +29,23 @@ use crate::app::set_up::settings;
 /// The setting that refuses a plain database.
 const ENCRYPTED: &str = "store.encrypted";
 
+/// Refuses to have the setting say by hand what the database of a home is not: that is converted first, and sets it.
+pub fn fits_database(home: &Path, key: &str, typed: Option<&str>) -> Result<(), OpenHomeError> {
+    let database = Home::open(home)?.map(|home| home.paths().database());
+    let Some(database) = database.filter(|_| key == ENCRYPTED) else {
+        return Ok(());
+    };
+    let (is, verb) = match (DatabaseForm::of(&database)?, typed == Some("true")) {
+        (DatabaseForm::Plain, true) => ("is not encrypted", "encrypt"),
+        (DatabaseForm::Encrypted, false) => ("is encrypted", "decrypt"),
+        _ => return Ok(()),
+    };
+    Err(OpenHomeError::Refused(format!(
+        "{} {is}, and the setting says what it has to be: nothing was changed. This changes both: gently store {verb}",
+        database.display()
+    )))
+}
+
 /// Whether a home's database is encrypted, and whether its key is at hand.
 #[derive(Clone, Debug)]
 pub struct StoreStatus {

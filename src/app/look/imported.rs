@@ -244,7 +244,8 @@ fn listed_as(
     let first = messages.iter().find(|message| message["role"] == "user");
     let first = first.or(messages.first());
     let begins = first.and_then(|message| message["text"].as_str());
-    let begins = begins.map(|text| beginning(&spelled_on_a_line(text.trim()), TITLE));
+    let first_line = begins.and_then(|text| text.trim().lines().next());
+    let begins = first_line.map(|line| beginning(&spelled_on_a_line(line.trim()), TITLE));
     let mut models: Vec<String> = Vec::new();
     for model in messages
         .iter()

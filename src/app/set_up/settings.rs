@@ -157,6 +157,7 @@ pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
                     why:
                         SealFault::NoKey { .. }
                         | SealFault::Unreachable { .. }
+                        | SealFault::Passphrase { .. }
                         | SealFault::WrongKey { .. },
                     ..
                 })) if name == STORE_KEY_CMD && has_no_other_key(&home, &config) => Ok(()),

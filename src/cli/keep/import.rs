@@ -245,7 +245,7 @@ fn report(
         // Of one thing it is said in one sentence.
         let sentence = detail
             .strip_prefix("it ")
-            .filter(|_| !place.starts_with("lines "));
+            .filter(|_| !place.contains(", lines "));
         match sentence {
             Some(rest) => say(&format!("refused: {place}{name} {rest}")),
             None => say(&format!("refused: {place}{name}: {detail}")),
@@ -266,8 +266,14 @@ fn report(
         };
         say(&format!("{more} refused: --json names {named}"));
     }
-    if outcome.end == ImportEnd::Whole && outcome.counts.is_nothing_but("only") {
+    if refused > 0 && outcome.end == ImportEnd::Whole {
+        say(
+            "what of it is mended comes along by the same command; what is on record is not recorded twice",
+        );
+    }
+    if outcome.is_without_title() {
         say(&no_such_title(&request.source, outcome));
+        return NEGATIVE.max(printed);
     }
     match (&error, outcome.end) {
         (Some(why), _) => {
@@ -454,7 +460,7 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
         let what = one_or_more(times, "time");
         line(
             times,
-            &format!("{what} left out (before 1970, after 2100, or no time at all)"),
+            &format!("{what} left out (before 1970, after 2100, or not written as a time)"),
         );
     }
     if counts.removed > 0 {

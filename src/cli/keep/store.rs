@@ -137,7 +137,9 @@ fn convert(
     done: impl FnOnce(&Home) -> Result<StoreConversion, OpenHomeError>,
 ) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    clear_up_when_ended()?;
+    clear_up_when_ended(
+        "the database is whole, as it was before or converted; gently store status tells which",
+    )?;
     let bar = GrowthBar::of(home.paths().database());
     let done = done(&home);
     drop(bar);

@@ -25,7 +25,7 @@ use crate::app::prove::verify::copy;
 use crate::app::prove::verify::required::{RequiredAnswer, read_required};
 use crate::app::prove::verify::target::TargetError;
 use crate::app::prove::verify::{
-    SessionVerifyResult, TargetRequest, VerifyRequest, verify, verify_session,
+    SessionVerifyResult, TargetRequest, VerifyRequest, ask_for_key, verify, verify_session,
 };
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
@@ -190,6 +190,7 @@ fn run_verify(
     announce(args, err);
     let (json, request) = (args.target.json, args.request());
     let shown = !args.quiet && !json;
+    ask_for_key(&request, home);
     let checked = watched(shown, |progress| verify(&request, home, Some(progress)))?;
     let report = &checked.report;
     for notice in &checked.notices {

@@ -14,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::home::open::OpenHomeError;
+use crate::cli::say;
 use crate::os::remove_own_leftovers;
 
 /// Shells say 128 and the signal's number.
@@ -34,6 +35,7 @@ static STATE: Mutex<SignalState> = Mutex::new(SignalState {
     wait: None,
     is_chat: false,
     modes: None,
+    words: None,
 });
 /// Whether the thread listens; it is started once.
 static LISTENS: OnceLock<Result<(), String>> = OnceLock::new();
@@ -45,6 +47,8 @@ struct SignalState {
     is_chat: bool,
     /// How the terminal was when the process began.
     modes: Option<Termios>,
+    /// What is said when a signal ends the process.
+    words: Option<String>,
 }
 
 /// What is waited for.
@@ -106,9 +110,9 @@ pub fn outlive_interrupts() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Has what this process would leave half made removed when a signal ends it, and the terminal left as it
-/// is now.
-pub fn clear_up_when_ended() -> Result<(), OpenHomeError> {
+/// Has what this process would leave half made removed when a signal ends it, the terminal left as it is now,
+/// and somebody told in words what became of it.
+pub fn clear_up_when_ended(words: &str) -> Result<(), OpenHomeError> {
     listen().map_err(|e| OpenHomeError::Signals {
         reason: e.to_string(),
     })?;
@@ -117,7 +121,13 @@ pub fn clear_up_when_ended() -> Result<(), OpenHomeError> {
         .modes
         .take()
         .or_else(|| tcgetattr(std::io::stdin()).ok());
+    state.words = Some(words.to_owned());
     Ok(())
+}
+
+/// From here on other words are said when a signal ends the process.
+pub fn say_when_ended(words: String) {
+    state().words = Some(words);
 }
 
 /// Whether this process outlives a Ctrl-C that comes while nothing waits.
@@ -199,7 +209,12 @@ fn leave(state: &SignalState, code: u8) -> ! {
     if let Some(modes) = &state.modes {
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, modes);
     }
-    std::process::exit(i32::from(code))
+    if let Some(words) = &state.words {
+        // Below the bar, or the sign of the key that was pressed.
+        say(&format!("\ninterrupted: {words}"));
+    }
+    // What the libraries would do at an end in order would take from a thread that is at work what it works with.
+    signal_hook::low_level::exit(i32::from(code))
 }
 
 /// The signals that whoever started us has switched off, bit N-1 for signal N: `nohup` does so with

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::store_encryption::fits_database;
 use crate::app::set_up::settings::{self, ChangedSetting, NamedSetting, SettingState};
 use crate::config::table::Value;
 use crate::config::{ConfigError, Environment, ValueSource};
@@ -76,6 +77,11 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
     let command = whole.as_ref().unwrap_or(command);
     if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
+    }
+    match command {
+        ConfigCommand::Set { key, value } => fits_database(&home, key, Some(value))?,
+        ConfigCommand::Unset { key } => fits_database(&home, key, None)?,
+        _ => {}
     }
     let made = match command {
         ConfigCommand::Set { key, value } => home_for(key, value, &home)?,

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::home::{LeftCopy, PRIVATE, left_copies};
 use crate::os::{kind_of, shell_word};
 use crate::recorder::Paths;
-use crate::store::{DatabaseForm, Store, StoreError, foreign_journal, has_plain_log};
+use crate::store::{DatabaseForm, SealFault, Store, StoreError, foreign_journal, has_plain_log};
 
 use super::{DoctorCheck, away};
 use crate::app::keep::store_encryption::{KeyPlace, UnfinishedCopy};
@@ -221,6 +221,10 @@ const MEND: &str =
 /// That the database can't be opened, or nothing be asked of it.
 fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
     let mend = match error {
+        StoreError::Sealed {
+            why: SealFault::Passphrase { .. },
+            ..
+        } => "gently doctor again, with the right passphrase".to_owned(),
         StoreError::Sealed { .. } => "gently store status".to_owned(),
         StoreError::Unreadable { .. } => look_at(&paths.database()),
         _ => MEND.to_owned(),

@@ -100,6 +100,16 @@ pub enum ImportSource {
     FlatFolder(PathBuf),
 }
 
+impl ImportSource {
+    /// How the file is called; none of a folder, whose files are named each.
+    fn file_name(&self) -> Option<String> {
+        match self {
+            ImportSource::File(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
+            ImportSource::FlatFolder(_) => None,
+        }
+    }
+}
+
 /// What became of a file. Of what was read each is recorded, unchanged, refused or skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportCounts {
@@ -272,6 +282,8 @@ struct ImportRun<'a> {
     writer: Option<ImportWriter<'a>>,
     since: Option<Seconds>,
     only: Option<String>,
+    /// How the file is called, where it is one.
+    file: Option<String>,
     /// See [`ImportOutcome::forgotten`].
     forgotten: u64,
     corrections: CorrectionProposals<'a>,
@@ -303,6 +315,7 @@ impl<'a> ImportRun<'a> {
             writer,
             since: since.transpose().map_err(OpenHomeError::Wanting)?,
             only: request.only.as_deref().map(str::to_lowercase),
+            file: request.source.file_name(),
             forgotten: 0,
             corrections: CorrectionProposals::begin(store)?,
             beside: BesideOnRecord::of(store)?,
@@ -405,8 +418,9 @@ impl<'a> ImportRun<'a> {
             unrecorded: None,
             forgotten: self.forgotten,
         };
-        // What had nothing in it is no import.
-        if let Some(writer) = self.writer.as_ref().filter(|_| outcome.counts.read > 0) {
+        // What had nothing in it is no import, and neither is what had nothing of the title that was wanted.
+        let is_import = outcome.counts.read > 0 && !outcome.is_without_title();
+        if let Some(writer) = self.writer.as_ref().filter(|_| is_import) {
             match writer.record_import(&outcome).await {
                 Ok(id) => outcome.id = Some(id),
                 Err(why) if outcome.fault.is_some() => outcome.unrecorded = Some(why),
@@ -451,11 +465,22 @@ impl<'a> ImportRun<'a> {
             return;
         }
         self.refusals.push(RefusedPiece {
-            place: clean(&cut(&refused.place, MOST_OF_NAME)),
+            place: clean(&cut(&self.in_file(&refused.place), MOST_OF_NAME)),
             name: refused.name.map(|name| clean(&cut(&name, MOST_OF_NAME))),
             reason: refused.reason,
             detail: clean(&cut(&refused.detail, MOST_OF_REASON)),
         });
+    }
+
+    /// A place in the file, behind the file's name where it does not begin with one.
+    fn in_file<'p>(&self, place: &'p str) -> Cow<'p, str> {
+        let is_bare = ["line ", "lines ", "table ", "conversation ", "a "];
+        match &self.file {
+            Some(file) if is_bare.iter().any(|begin| place.starts_with(begin)) => {
+                Cow::Owned(format!("{file}, {place}"))
+            }
+            _ => Cow::Borrowed(place),
+        }
     }
 
     fn skip(&mut self, reason: &str) {
@@ -698,6 +723,12 @@ impl<'a> ImportRun<'a> {
 }
 
 impl ImportOutcome {
+    /// Whether all of the file was gone through, and nothing in it has the title that was wanted.
+    pub fn is_without_title(&self) -> bool {
+        let is_refused = self.counts.all_refused() > 0;
+        self.end == ImportEnd::Whole && self.counts.is_nothing_but("only") && !is_refused
+    }
+
     /// The file, where it is one, and could be read.
     pub fn file(&self) -> Option<&SourceFile> {
         match self.files.as_slice() {

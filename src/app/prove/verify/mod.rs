@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::record::bitcoin::block::Network;
 use crate::record::tree::witness_policy::WitnessPolicy;
-use crate::store::Store;
+use crate::store::{DatabaseForm, Store, look_at_database};
 use crate::verify::{CheckBase, OutsideHead, Progress, Report, SessionReport, VerifyOptions};
 
 use super::witness;
@@ -87,6 +87,18 @@ pub struct VerifyResult {
     pub has_tree_head_to_place: bool,
     /// What could not be done beside the check: read the home's witnesses, keep the position.
     pub notices: Vec<String>,
+}
+
+/// Has whoever is asked for the key of an encrypted database asked now, and not when something is drawn on the
+/// screen. What is wrong with the database is said by who reads it.
+pub fn ask_for_key(request: &VerifyRequest, home: Option<&Path>) {
+    let own = home.filter(|_| request.target.repo.is_none());
+    let database = own.map(|home| home.join("gently.db"));
+    if let Some(database) = database
+        && matches!(DatabaseForm::of(&database), Ok(DatabaseForm::Encrypted))
+    {
+        let _ = look_at_database(&database);
+    }
 }
 
 /// Verifies a ledger.
