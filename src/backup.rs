@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use crate::config;
 use crate::home::{CONTEXT, Home, HomeError, ScratchUse, make_scratch, remove_leftovers};
 use crate::keys::{KeyError, STORE_KEY, WorkFactor, sealed};
-use crate::os::{Leftover, LeftoverName, own_name, remove_dead_leftovers, uninterrupted};
+use crate::os::{
+    Leftover, LeftoverKind, LeftoverName, own_name, remove_dead_leftovers, uninterrupted,
+};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -153,7 +155,7 @@ pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manif
             path: to.to_owned(),
         });
     }
-    remove_dead_leftovers(to, PARTIAL);
+    remove_dead_leftovers(to, PARTIAL, LeftoverKind::File);
     let partial = own_name(to, PARTIAL);
     let file = private_file(&partial)?;
     let partial = Leftover::file(partial);

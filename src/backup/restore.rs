@@ -8,7 +8,7 @@ use super::{BackupError, FORMAT, MANIFEST, Manifest, io_error, private_file};
 use crate::config;
 use crate::home::{CONTEXT, RESTORING};
 use crate::keys::{KeyError, sealed};
-use crate::os::{Leftover, own_name, remove_dead_leftovers, uninterrupted};
+use crate::os::{Leftover, LeftoverKind, own_name, remove_dead_leftovers, uninterrupted};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
@@ -67,7 +67,7 @@ pub fn restore(
     if let Some(parent) = root.parent() {
         fs::create_dir_all(parent).map_err(io_error("make", parent))?;
     }
-    remove_dead_leftovers(root, RESTORING);
+    remove_dead_leftovers(root, RESTORING, LeftoverKind::Folder);
     let folder = own_name(root, RESTORING);
     private_dir(&folder)?;
     let folder = Leftover::folder(folder);

@@ -5,7 +5,9 @@ use std::fs::{DirBuilder, File, read_dir, remove_dir_all};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::os::{LeftoverName, dead_leftovers, is_own, remove_dead_leftovers, shell_word};
+use crate::os::{
+    LeftoverKind, LeftoverName, dead_leftovers, is_own, remove_dead_leftovers, shell_word,
+};
 use crate::store::DatabaseForm;
 
 /// How the folder is called in which a home is restored, beside its place.
@@ -93,7 +95,7 @@ pub fn remove_leftovers(root: &Path) -> bool {
         let _ = remove_dir_all(folder);
     }
     let (name, of) = OLD_COPY;
-    let is_old = remove_dead_leftovers(&root.join(name), of);
+    let is_old = remove_dead_leftovers(&root.join(name), of, LeftoverKind::File);
     is_old || !folders.is_empty()
 }
 
@@ -173,13 +175,13 @@ pub fn left_copies(root: &Path) -> Vec<LeftCopy> {
         },
     });
     let (name, of) = OLD_COPY;
-    let old = dead_leftovers(&root.join(name), of).into_iter();
+    let old = dead_leftovers(&root.join(name), of, LeftoverKind::File).into_iter();
     let old = old.map(|path| LeftCopy {
         is_plain: has_plain_database(&path),
         of: LeftCopyOf::Backup,
         path,
     });
-    let unpacked = dead_leftovers(root, RESTORING).into_iter();
+    let unpacked = dead_leftovers(root, RESTORING, LeftoverKind::Folder).into_iter();
     let unpacked = unpacked.map(|path| LeftCopy {
         is_plain: has_plain_database(&path.join("gently.db")),
         of: LeftCopyOf::Restore,

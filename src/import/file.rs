@@ -180,9 +180,18 @@ impl ForeignFile {
             self.opened_by_path()?;
         }
         let now = self.file.metadata().map_err(|error| self.unread(&error))?;
-        if now.len() != self.before.len() || now.modified().ok() != self.before.modified().ok() {
+        // When it was written to can be set by anybody; when anything of it was changed can't.
+        let of = |found: &Metadata| {
+            (
+                found.len(),
+                found.modified().ok(),
+                found.ctime(),
+                found.ctime_nsec(),
+            )
+        };
+        if of(&now) != of(&self.before) {
             return Err(self.error(
-                "another program wrote to it while it was read",
+                "another program wrote to it, or put another file in its place, while it was read",
                 "Close that program, and import the file again: what is on record already is not \
                  recorded twice",
             ));
@@ -324,8 +333,10 @@ mod tests {
             }
             std::fs::rename(&other, &path).unwrap();
             match (is_by_path, file.finish("1".to_owned())) {
-                // What is read of it is read where it was opened.
-                (false, read) => drop(read.unwrap()),
+                (false, read) => {
+                    let why = read.unwrap_err();
+                    assert!(why.reason.contains("while it was read"), "{why}");
+                }
                 (true, read) => {
                     let why = read.unwrap_err();
                     assert!(why.reason.contains("put in its place"), "{why}");
@@ -347,7 +358,19 @@ mod tests {
         std::fs::write(&path, b"other").unwrap();
         let error = file.finish("1".to_owned()).unwrap_err();
         assert!(error.reason.contains("while it was read"), "{error}");
-        assert_eq!(error.file.unwrap().sha256, known);
+        // Nor does it help to set the time back.
+        let file = opened(&path).unwrap();
+        let before = file.before.modified().unwrap();
+        std::fs::write(&path, b"OTHER").unwrap();
+        let again = File::options().write(true).open(&path).unwrap();
+        again.set_modified(before).unwrap();
+        assert!(file.finish("1".to_owned()).is_err());
+        let file = opened(&path).unwrap();
+        std::fs::write(&path, b"other").unwrap();
+        let error = file.finish("1".to_owned()).unwrap_err();
+        let was: [u8; 32] = Sha256::digest(b"OTHER").into();
+        assert_eq!(error.file.unwrap().sha256, was);
+        assert_ne!(known, was);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::auth::Ask;
 use super::sealed::{self, WorkFactor};
 use super::{KeyError, Random, vault};
-use crate::os::{UNNAMED, remove_dead_leftovers};
+use crate::os::{LeftoverKind, UNNAMED, remove_dead_leftovers};
 
 /// 64 digits and a newline.
 const TEXT_BYTES: usize = 65;
@@ -78,7 +78,7 @@ impl StoreKey {
         let mut text = self.text();
         text.push('\n');
         let sealed = sealed::seal(text.as_bytes(), passphrase, work)?;
-        remove_dead_leftovers(path, UNNAMED);
+        remove_dead_leftovers(path, UNNAMED, LeftoverKind::File);
         vault::write_new(path, &sealed, vault::PRIVATE_MODE)
     }
 

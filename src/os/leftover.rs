@@ -111,6 +111,15 @@ pub struct OwnLeftovers {
 /// and this.
 pub type LeftoverName = (&'static str, &'static str);
 
+/// Whether what was left is a folder or a file; anything else of that name is somebody else's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftoverKind {
+    /// A folder, which goes with all in it.
+    Folder,
+    /// A file.
+    File,
+}
+
 /// The name beside a path that is this process's.
 pub fn own_name(path: &Path, (before, behind): LeftoverName) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -120,7 +129,11 @@ pub fn own_name(path: &Path, (before, behind): LeftoverName) -> PathBuf {
 
 /// What killed processes left beside a path: files and folders that have such a name, belong to who asks,
 /// and are held locked by nobody, of processes that are gone.
-pub fn dead_leftovers(path: &Path, (before, behind): LeftoverName) -> Vec<PathBuf> {
+pub fn dead_leftovers(
+    path: &Path,
+    (before, behind): LeftoverName,
+    kind: LeftoverKind,
+) -> Vec<PathBuf> {
     let Some(name) = path.file_name() else {
         return Vec::new();
     };
@@ -135,16 +148,21 @@ pub fn dead_leftovers(path: &Path, (before, behind): LeftoverName) -> Vec<PathBu
         let are_digits = digits.bytes().all(|b| b.is_ascii_digit());
         digits.parse().ok().filter(|_| are_digits)
     };
-    let entries = entries.flatten();
+    let entries = entries.flatten().filter(|entry| {
+        entry.file_type().is_ok_and(|found| match kind {
+            LeftoverKind::Folder => found.is_dir(),
+            LeftoverKind::File => found.is_file(),
+        })
+    });
     let dead = entries.filter(|entry| number(entry).is_some_and(|of| is_dead(&entry.path(), of)));
     dead.map(|entry| entry.path()).collect()
 }
 
 /// Removes them; what can't be removed now is tried again the next time. Whether there were any.
-pub fn remove_dead_leftovers(path: &Path, name: LeftoverName) -> bool {
-    let dead = dead_leftovers(path, name);
+pub fn remove_dead_leftovers(path: &Path, name: LeftoverName, kind: LeftoverKind) -> bool {
+    let dead = dead_leftovers(path, name, kind);
     for path in &dead {
-        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_folder = kind == LeftoverKind::Folder;
         let _ = LeftoverPath {
             path: path.clone(),
             is_folder,
@@ -266,7 +284,9 @@ mod tests {
         std::os::unix::fs::symlink(&others[0], &link).unwrap();
         let held = File::open(&others[6]).unwrap();
         held.try_lock().unwrap();
-        assert!(remove_dead_leftovers(&path, NAME));
+        assert!(remove_dead_leftovers(&path, NAME, LeftoverKind::File));
+        assert!(dead[2].join("text").exists());
+        assert!(remove_dead_leftovers(&path, NAME, LeftoverKind::Folder));
         for path in dead {
             assert!(path.symlink_metadata().is_err(), "{}", path.display());
         }
@@ -274,10 +294,16 @@ mod tests {
             assert!(path.symlink_metadata().is_ok(), "{}", path.display());
         }
         drop(held);
-        assert_eq!(dead_leftovers(&path, NAME), [others[6].clone()]);
+        assert_eq!(
+            dead_leftovers(&path, NAME, LeftoverKind::File),
+            [others[6].clone()]
+        );
         // A folder that is named with a slash behind it is the same.
         let slashed = PathBuf::from(format!("{}/", path.display()));
         assert_eq!(own_name(&slashed, NAME), own_name(&path, NAME));
-        assert_eq!(dead_leftovers(&slashed, NAME), [others[6].clone()]);
+        assert_eq!(
+            dead_leftovers(&slashed, NAME, LeftoverKind::File),
+            [others[6].clone()]
+        );
     }
 }

@@ -304,7 +304,10 @@ impl Sqlite {
             // Its own check would read them by the view.
             SearchIndex::Imported => Ok(self.other_words(fts(index))?.is_none()),
             SearchIndex::Items | SearchIndex::Turns => {
-                self.passes_check(fts(index).table, "compare the words of a search index")
+                let of = fts(index);
+                let is_whole = !self.has_lost_pages(of)?;
+                Ok(is_whole
+                    && self.passes_check(of.table, "compare the words of a search index")?)
             }
         }
     }
