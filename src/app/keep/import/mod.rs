@@ -172,7 +172,7 @@ pub struct ImportOutcome {
     pub files: Vec<(String, SourceFile)>,
     /// What became of what it has.
     pub counts: ImportCounts,
-    /// Each thing that is refused; of very many the first ones, up to [`MOST_NAMED`].
+    /// Each thing that is refused; of very many the first 50,000.
     pub refusals: Vec<RefusedPiece>,
     /// How it ended.
     pub end: ImportEnd,
