@@ -742,7 +742,8 @@ fn a_title_that_nothing_has_is_no_import_and_a_refused_line_says_where() {
     );
     let told = person.gently(&["import", "jsonl", &path]).exits(1);
     assert!(
-        told.err.contains("mended comes along by the same command"),
+        told.err
+            .contains("mend that, and give the same command again"),
         "{told:?}"
     );
 }

@@ -267,9 +267,7 @@ fn report(
         say(&format!("{more} refused: --json names {named}"));
     }
     if refused > 0 && outcome.end == ImportEnd::Whole {
-        say(
-            "what of it is mended comes along by the same command; what is on record is not recorded twice",
-        );
+        say("mend that, and give the same command again: what is on record is not recorded twice");
     }
     if outcome.is_without_title() {
         say(&no_such_title(&request.source, outcome));
