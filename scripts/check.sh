@@ -102,15 +102,15 @@ compilers() {
   rustc --version
 }
 
-# Prints `FILE:LINE:TEXT` of every line of the sources outside `#[cfg(test)]` modules. A test
-# module ends at the closing brace in the first column, where rustfmt puts it.
+# Prints `FILE:LINE:TEXT` of every line of the sources outside `#[cfg(test)]` modules, and those of tests that a feature
+# brings (`all(test, …)`). A test module ends at the closing brace in the first column, where rustfmt puts it.
 product_lines() {
   # shellcheck disable=SC2016 # the dollars are awk's
   find src -name '*.rs' ! -name 'tests.rs' ! -name '*_tests.rs' ! -path '*/tests/*' -print0 | sort -z | xargs -0 awk '
     FNR == 1 { in_test = 0; pending = 0 }
     in_test { if ($0 ~ /^}/) in_test = 0; next }
     pending { pending = 0; if ($0 ~ /^(pub(\([a-z]+\))? )?mod [a-z_]+ *\{/) { in_test = 1; next } }
-    /^#\[cfg\(test\)\]$/ { pending = 1; next }
+    /^#\[cfg\((test|all\(test, .*\))\)\]$/ { pending = 1; next }
     { print FILENAME ":" FNR ":" $0 }'
 }
 
