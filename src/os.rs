@@ -8,8 +8,8 @@
 mod leftover;
 
 pub use leftover::{
-    Leftover, LeftoverKind, LeftoverName, OwnLeftovers, dead_leftovers, is_own, own_name,
-    remove_dead_leftovers, remove_own_leftovers, uninterrupted,
+    Leftover, LeftoverKind, LeftoverName, OwnLeftovers, dead_leftovers, is_own, is_running,
+    own_name, remove_dead_leftovers, remove_own_leftovers, uninterrupted,
 };
 
 use std::fs::File;

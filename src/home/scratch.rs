@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::os::{
-    LeftoverKind, LeftoverName, dead_leftovers, is_own, remove_dead_leftovers, shell_word,
+    LeftoverKind, LeftoverName, dead_leftovers, is_own, is_running, remove_dead_leftovers,
+    shell_word,
 };
 use crate::store::DatabaseForm;
 
@@ -64,14 +65,17 @@ fn left_folders(root: &Path) -> Vec<(ScratchUse, PathBuf, File)> {
     let left = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
         // What somebody else calls so, or another user has put there, is none of ours.
-        let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+        let number = |of: ScratchUse| {
+            let digits = name.to_str()?.strip_prefix(of.prefix())?;
+            let are_digits = digits.bytes().all(|b| b.is_ascii_digit());
+            digits.parse().ok().filter(|_| are_digits)
+        };
         let mut all = ScratchUse::ALL.into_iter();
-        let of = all.find(|of| {
-            let rest = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(of.prefix()));
-            rest.is_some_and(is_number)
-        })?;
+        let (of, process) = all.find_map(|of| Some((of, number(of)?)))?;
+        // Whoever has just made it may not have locked it yet.
+        if is_running(process) {
+            return None;
+        }
         if !entry
             .metadata()
             .is_ok_and(|found| found.is_dir() && is_own(&found))
@@ -222,6 +226,15 @@ mod tests {
             drop(lock);
             remove_leftovers(home.path());
             assert!(!used.exists(), "{of:?}");
+            // One that another process has made, and not locked yet.
+            #[cfg(unix)]
+            {
+                let parent = std::os::unix::process::parent_id();
+                let made = home.path().join(format!("{}{parent}", of.prefix()));
+                std::fs::create_dir(&made).unwrap();
+                assert!(!remove_leftovers(home.path()), "{of:?}");
+                std::fs::remove_dir(&made).unwrap();
+            }
         }
         assert!(!remove_leftovers(home.path()));
     }

@@ -198,9 +198,15 @@ fn is_dead(_: &Path, _: i32) -> bool {
     false
 }
 
+/// Elsewhere nobody can tell.
+#[cfg(not(unix))]
+pub fn is_running(_: i32) -> bool {
+    false
+}
+
 /// Whether another process has this number.
 #[cfg(unix)]
-fn is_running(process: i32) -> bool {
+pub fn is_running(process: i32) -> bool {
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};
     let is_other = u32::try_from(process) != Ok(std::process::id());

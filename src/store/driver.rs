@@ -213,8 +213,11 @@ pub trait Driver: Send {
     fn has_words_of_texts(&self, index: SearchIndex) -> Result<bool, StoreError>;
     /// Takes all words out of an index, and puts in those of the texts that are there.
     fn index_again(&self, index: SearchIndex) -> Result<(), StoreError>;
+    /// Whether a search comes to all pages of an index, and there are as many words on them as it has noted.
+    /// It reads all of it, and no text.
+    fn is_index_sound(&self, index: SearchIndex) -> Result<bool, StoreError>;
     /// Writes an index anew from its own words, so that what it kept of others, to find its way by,
-    /// goes.
+    /// goes. One that is not sound is made again from its texts.
     fn rewrite_index(&self, index: SearchIndex) -> Result<(), StoreError>;
 
     /// Where tables, views, indexes and triggers are not those that this build makes.

@@ -124,6 +124,17 @@ impl WriteStore {
 }
 
 impl ReadStore {
+    /// Whether all search indexes are such that what was erased is out of them: words are taken out only
+    /// where a search comes to them.
+    pub fn are_indexes_sound(&self) -> Result<bool, StoreError> {
+        for index in SearchIndex::ALL {
+            if !self.driver.is_index_sound(index)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What stands in the place of what an exchange was shown and is erased.
     pub fn erasure_commitments(
         &self,
@@ -142,8 +153,8 @@ impl ReadStore {
 
 impl Store {
     /// Writes the search indexes anew from their own words, where anything was ever erased: the first
-    /// letters of words that are erased go from them. What is written over stands in the write-ahead
-    /// log until [`Store::scrub`].
+    /// letters of words that are erased go from them. One that is not sound is made again from its texts. What is
+    /// written over stands in the write-ahead log until [`Store::scrub`].
     pub fn forget_first_letters(&mut self) -> Result<(), StoreError> {
         let any = "SELECT EXISTS (SELECT 1 FROM tombstone_id)";
         if !self.sole("look for what is erased", any, values![])? {

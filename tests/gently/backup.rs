@@ -767,7 +767,7 @@ fn traces_from_before_the_loss_are_on_record_afterwards() {
 fn what_a_killed_backup_copied_is_taken_away() {
     let person = Person::new();
     person.ask("hello");
-    let copied = person.at("backup-copy-1");
+    let copied = person.at("backup-copy-2147483647");
     for words in [&["ask", "hello again"][..], &["backup", "b.age"]] {
         fs::create_dir(&copied).unwrap();
         fs::write(copied.join("gently.db"), "texts").unwrap();
@@ -847,6 +847,37 @@ fn an_ended_restore_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
     person.set("GENTLY_HOME", &format!("{}/", person.home().display()));
     person.gently(&["restore", "b.age"]).exits(0);
     assert_eq!(beside_home(&person, &known), ["home"]);
+}
+
+/// Whoever ends the checks of a home that is in its place is told that it is there, and how to check it.
+#[test]
+fn a_restore_that_is_ended_in_its_checks_says_what_is_in_place() {
+    let mut person = Person::new();
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    person.set(PASSPHRASE.0, PASSPHRASE.1);
+    person.ask("one");
+    person.gently(&["backup", "b.age"]).exits(0);
+    fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    let mut ended = 0;
+    for _ in 0..5 {
+        let mut command = person.command(&["restore", "b.age"]);
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let number = rustix::process::Pid::from_child(&child);
+        appears(&person.home());
+        let _ = rustix::process::kill_process(number, rustix::process::Signal::INT);
+        let ran = child.wait_with_output().unwrap();
+        let words = String::from_utf8_lossy(&ran.stderr).into_owned();
+        if ran.status.code() != Some(0) {
+            assert_eq!(ran.status.code(), Some(130), "{words}");
+            for said in ["interrupted: ", "was not checked", "gently audit verify"] {
+                assert!(words.contains(said), "{words}");
+            }
+            ended += 1;
+        }
+        person.gently(&["audit", "verify"]).exits(0);
+        fs::remove_dir_all(person.home()).unwrap();
+    }
+    assert!(ended > 0);
 }
 
 #[test]

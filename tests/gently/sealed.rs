@@ -797,6 +797,25 @@ fn a_wrong_passphrase_is_said_after_one_question() {
     }
 }
 
+/// Nothing is drawn over the question for the passphrase while it waits for its answer.
+#[test]
+fn a_check_asks_for_the_key_before_its_bar_and_once() {
+    let (mut person, _server) = under_a_passphrase();
+    person.unset("GENTLY_PASSPHRASE");
+    person.set("TERM", "xterm");
+    let mut typist = Typist::begin(&person, (24, 200), &["audit", "verify"]);
+    typist.sees("passphrase of");
+    typist.sees(":");
+    let shown = typist.raw();
+    // Longer than a check takes before its bar is shown.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert_eq!(typist.raw(), shown);
+    typist.types("correct horse\r");
+    let ran = typist.ends();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.out.matches("passphrase of ").count(), 1, "{ran:?}");
+}
+
 #[test]
 fn what_opens_the_home_is_not_handed_on_to_the_programs_that_are_started() {
     let (mut person, _server) = sealed();
@@ -1350,7 +1369,7 @@ fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
 fn what_killed_backups_and_restores_left_is_named_and_taken_away() {
     let (person, _server) = sealed();
     let plain = [b"SQLite format 3\0".as_slice(), WORD.as_bytes(), &[0; 1000]].concat();
-    let folder = person.at("backup-copy-1");
+    let folder = person.at("backup-copy-2147483647");
     let unpacked = person.dir.path().join("home.restore-2147483647");
     for folder in [&folder, &unpacked] {
         fs::create_dir(folder).unwrap();

@@ -56,6 +56,35 @@ fn an_erasing_leaves_an_index_in_one_piece() {
     assert!(found.exits(0).out.contains('1'));
 }
 
+/// Where somebody altered the index so that a word can't be taken out of it, an erasing makes it again.
+#[test]
+fn an_erasing_leaves_no_word_in_an_index_that_was_altered() {
+    for sql in [
+        // As if the question had no entry.
+        "DELETE FROM turn_fts_docsize WHERE id = (SELECT n FROM turn_text WHERE content LIKE '%quetzal%' LIMIT 1)",
+        "UPDATE turn_fts_data SET block = x'0000' WHERE id = 1;
+         DELETE FROM turn_fts_docsize",
+    ] {
+        let person = Person::new();
+        person.ask("And the wombat?");
+        person.ask("Where is the quetzalcoatl?");
+        Connection::open(person.at("gently.db"))
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
+        let erased = person.gently(&["erase", "last", "--yes", "--json"]);
+        assert_eq!(erased.exits(0).json()["letters_stay"], json!(false));
+        let kept =
+            "SELECT count(*) FROM turn_fts_data WHERE instr(block, CAST('quetz' AS BLOB)) > 0";
+        let database = person.database();
+        let kept: u32 = database.query_row(kept, [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 0, "{sql}");
+        let found = person.gently(&["search", "wombat", "--count"]);
+        assert!(found.exits(0).out.contains('1'));
+        assert_eq!(person.verified()["search"], json!([]), "{sql}");
+    }
+}
+
 #[test]
 fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
     let person = Person::new();

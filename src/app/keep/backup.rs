@@ -134,13 +134,11 @@ fn store_key(
 }
 
 /// Restores a backup where there is no home yet, and checks it. The key of an encrypted database may
-/// be in a copy of its key file, which the new home gets then. Once all of it is there, `in_place` is called: what
-/// follows only looks at it.
+/// be in a copy of its key file, which the new home gets then.
 pub fn restore(
     root: &Path,
     file: &Path,
     key_copy: Option<&Path>,
-    in_place: &dyn Fn(),
 ) -> Result<RestoreResult, OpenHomeError> {
     if Home::open(root)?.is_some() {
         return Err(BackupError::HomeThere {
@@ -164,7 +162,6 @@ pub fn restore(
         (None, None) => Some(command_place().to_owned()),
     };
     let has_key_file = copy.is_some_and(|copy| copy.put_back(&paths));
-    in_place();
     // What is there is there, and whoever restored it is told what is wrong with it.
     let (report, unchecked) = match check_own(&paths) {
         Ok(report) => (Some(report), None),

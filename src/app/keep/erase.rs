@@ -682,6 +682,7 @@ pub async fn erase(
             // What was asked for is done and on record, whatever came of this.
             Err(why) => {
                 all.letters_stay = true;
+                all.unwritten = Some(why.to_string());
                 if all.scrubbed && opened.store.is_to_scrub()? {
                     (all.scrubbed, all.unscrubbed) = (false, Some(why.to_string()));
                 }

@@ -17,7 +17,7 @@ use crate::cli::keep::rebuild::name_unsigned;
 use crate::cli::prove::audit::answers::report_lines;
 use crate::cli::prove::foreign_ledger_limits::bounded;
 use crate::cli::screen::counted;
-use crate::cli::screen::signals::{clear_up_when_ended, say_when_ended};
+use crate::cli::screen::signals::clear_up_when_ended;
 use crate::cli::screen::view_or_words::view_or_words;
 use crate::cli::{FINE, NEGATIVE, say};
 
@@ -30,7 +30,7 @@ const NOTHING_LEFT: &str = "what was half made is removed, and nothing else is c
 /// `gently backup FILE`.
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    clear_up_when_ended(NOTHING_LEFT)?;
+    clear_up_when_ended(|| NOTHING_LEFT.to_owned())?;
     let made = backup(&home, &args.file, args.force)?;
     let view = || BackupView::of(&made, &args.file);
     Ok(view_or_words(json, view, || {
@@ -55,15 +55,18 @@ pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// `gently restore FILE`.
 pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
-    clear_up_when_ended(NOTHING_LEFT)?;
     let root = open::home_path()?;
+    let database = root.join("gently.db");
+    let was_there = database.exists();
     let place = shell_word(&root);
-    let in_place = || {
-        say_when_ended(format!(
+    // It gets its name in one step, and what follows only looks at it.
+    clear_up_when_ended(move || match !was_there && database.exists() {
+        true => format!(
             "the home is restored to {place}, and was not checked; check it with: GENTLY_HOME={place} gently audit verify"
-        ));
-    };
-    let restored = restore(&root, &args.file, args.store_key.as_deref(), &in_place)?;
+        ),
+        false => NOTHING_LEFT.to_owned(),
+    })?;
+    let restored = restore(&root, &args.file, args.store_key.as_deref())?;
     let code = if restored.is_sound() { FINE } else { NEGATIVE };
     view_or_words(
         json,

@@ -80,12 +80,17 @@ pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) -> u8 {
     } else if !erased.scrubbed {
         say(&format!("erased; {READER_HOLDS_THE_LOG}"));
     }
-    if erased.letters_stay {
+    if let Some(why) = &erased.unwritten {
+        say(&format!(
+            "erased; the search indexes could not be written anew, and may hold erased words: gently audit rebuild ({})",
+            quiet(why)
+        ));
+    } else if erased.letters_stay {
         say(
             "first letters of erased words may stand in a search index until it is written anew: gently audit rebuild",
         );
     }
-    if erased.unscrubbed.is_some() {
+    if erased.unscrubbed.is_some() || erased.unwritten.is_some() {
         WITHHELD
     } else {
         FINE

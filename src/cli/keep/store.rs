@@ -137,9 +137,10 @@ fn convert(
     done: impl FnOnce(&Home) -> Result<StoreConversion, OpenHomeError>,
 ) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    clear_up_when_ended(
-        "the database is whole, as it was before or converted; gently store status tells which",
-    )?;
+    clear_up_when_ended(|| {
+        "the database is whole, as it was before or converted; gently store status tells which"
+            .to_owned()
+    })?;
     let bar = GrowthBar::of(home.paths().database());
     let done = done(&home);
     drop(bar);

@@ -40,6 +40,9 @@ static STATE: Mutex<SignalState> = Mutex::new(SignalState {
 /// Whether the thread listens; it is started once.
 static LISTENS: OnceLock<Result<(), String>> = OnceLock::new();
 
+/// Gives what became of the work that a signal ended, as it looks then.
+type EndWords = Box<dyn Fn() -> String + Send>;
+
 /// What a signal does now.
 struct SignalState {
     wait: Option<Arc<WaitState>>,
@@ -47,8 +50,8 @@ struct SignalState {
     is_chat: bool,
     /// How the terminal was when the process began.
     modes: Option<Termios>,
-    /// What is said when a signal ends the process.
-    words: Option<String>,
+    /// What is said when a signal ends the process, after what was half made is gone.
+    words: Option<EndWords>,
 }
 
 /// What is waited for.
@@ -112,7 +115,9 @@ pub fn outlive_interrupts() -> std::io::Result<()> {
 
 /// Has what this process would leave half made removed when a signal ends it, the terminal left as it is now,
 /// and somebody told in words what became of it.
-pub fn clear_up_when_ended(words: &str) -> Result<(), OpenHomeError> {
+pub fn clear_up_when_ended(
+    words: impl Fn() -> String + Send + 'static,
+) -> Result<(), OpenHomeError> {
     listen().map_err(|e| OpenHomeError::Signals {
         reason: e.to_string(),
     })?;
@@ -121,13 +126,8 @@ pub fn clear_up_when_ended(words: &str) -> Result<(), OpenHomeError> {
         .modes
         .take()
         .or_else(|| tcgetattr(std::io::stdin()).ok());
-    state.words = Some(words.to_owned());
+    state.words = Some(Box::new(words));
     Ok(())
-}
-
-/// From here on other words are said when a signal ends the process.
-pub fn say_when_ended(words: String) {
-    state().words = Some(words);
 }
 
 /// Whether this process outlives a Ctrl-C that comes while nothing waits.
@@ -211,7 +211,7 @@ fn leave(state: &SignalState, code: u8) -> ! {
     }
     if let Some(words) = &state.words {
         // Below the bar, or the sign of the key that was pressed.
-        say(&format!("\ninterrupted: {words}"));
+        say(&format!("\ninterrupted: {}", words()));
     }
     // What the libraries would do at an end in order would take from a thread that is at work what it works with.
     signal_hook::low_level::exit(i32::from(code))

@@ -89,6 +89,8 @@ pub struct ErasureResult {
     pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
     pub letters_stay: bool,
+    /// Why no search index could be written anew: whole words that were erased may be left where it is damaged.
+    pub unwritten: Option<String>,
 }
 
 /// What an erasure would reach, as the database is now; nothing of it is done.
@@ -188,12 +190,12 @@ impl Recorder {
 
     /// Takes the first letters of erased words out of the search indexes, too, which takes about a
     /// second for 100,000 turns: for somebody who waits for an erasing. Of more than
-    /// `MOST_REWRITTEN` texts it is left to a rebuild: none. False while another program reads, as
-    /// the write-ahead log can't be emptied then.
+    /// `MOST_REWRITTEN` texts it is left to a rebuild: none, unless an index is damaged so that whole words may
+    /// be left. False while another program reads, as the write-ahead log can't be emptied then.
     pub fn forget_first_letters(&self) -> Result<Option<bool>, RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), WAIT)?;
         let mut store = Store::open(&self.paths.database())?;
-        if store.row_counts()?.search_entries > MOST_REWRITTEN {
+        if store.row_counts()?.search_entries > MOST_REWRITTEN && store.are_indexes_sound()? {
             return Ok(None);
         }
         store.forget_first_letters()?;

@@ -50,8 +50,13 @@ fn state_of(connection: &Connection, index: &str) -> Result<Option<SchemaState>,
     if !has_our_settings(connection, index)? {
         return Ok(Some(SchemaState::Settings));
     }
-    let is_sound = counts_are_right(connection, index)? && holds_its_words(connection, index)?;
-    Ok((!is_sound).then_some(SchemaState::Damaged))
+    let is_damaged = !counts_fit(connection, index)?;
+    Ok(is_damaged.then_some(SchemaState::Damaged))
+}
+
+/// Whether what an index has noted of its texts fits together, and fits the words that are in it.
+pub(super) fn counts_fit(connection: &Connection, index: &str) -> Result<bool, StoreError> {
+    Ok(counts_are_right(connection, index)? && holds_its_words(connection, index)?)
 }
 
 /// Whether an index is set as the migrations set it: of FTS5's settings one, and its version.
@@ -132,21 +137,24 @@ fn holds_its_words(connection: &Connection, index: &str) -> Result<bool, StoreEr
 
 /// Numbers as SQLite writes them one behind the other: seven bits a byte, the highest first; none
 /// where the last one does not end.
-fn numbers(mut bytes: &[u8]) -> Option<Vec<u64>> {
+pub(super) fn numbers(mut bytes: &[u8]) -> Option<Vec<u64>> {
     let mut numbers = Vec::new();
     while !bytes.is_empty() {
-        let end = bytes.iter().position(|byte| byte & 0x80 == 0)?;
-        let (number, rest) = bytes.split_at(end + 1);
-        if number.len() > 8 {
-            return None;
-        }
-        let value = number
-            .iter()
-            .fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f));
-        numbers.push(value);
-        bytes = rest;
+        numbers.push(number(&mut bytes)?);
     }
     Some(numbers)
+}
+
+/// The first of these numbers, which is taken off; none where it does not end, or is longer than eight bytes.
+pub(super) fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0)?;
+    let (number, rest) = bytes.split_at(end + 1);
+    if number.len() > 8 {
+        return None;
+    }
+    *bytes = rest;
+    let add = |value, byte: &u8| value << 7 | u64::from(byte & 0x7f);
+    Some(number.iter().fold(0, add))
 }
 
 impl Sqlite {

@@ -4,8 +4,6 @@
 //! what the index consists of is copied into tables that only this connection has, in memory, and the
 //! copy is checked, against the texts where they are.
 
-use std::collections::HashSet;
-
 use super::search::{Fts, index_failed};
 use super::{Sqlite, failed};
 use crate::store::StoreError;
@@ -33,7 +31,7 @@ impl Sqlite {
         let (of, _) = fts.names;
         if self.has_lost_pages(fts)? {
             return Ok(Some(format!(
-                "pages of the search index of {of} are there, and no search comes to them"
+                "a search does not come to every page of the search index of {of}"
             )));
         }
         Ok(match checked? {
@@ -42,43 +40,6 @@ impl Sqlite {
                 "the search index of {of} has other words than the texts, or finds others by how words begin"
             )),
         })
-    }
-
-    /// Whether a page on which words begin has no entry in the table by which FTS5 finds pages. Its own check looks at
-    /// the entries that are there alone; words of such a page are found by nobody, and taken out by nobody.
-    pub(super) fn has_lost_pages(&self, fts: &Fts) -> Result<bool, StoreError> {
-        let table = fts.table;
-        let (mut pages, mut entries) = (Vec::new(), HashSet::new());
-        let mut read = || -> rusqlite::Result<()> {
-            // A page of words: its segment, and its number in that. In bytes 2 and 3 it says where its words end and
-            // the list of those begins that begin on it.
-            let sql = format!(
-                "SELECT id >> 37, id & 2147483647, substr(block, 3, 2), length(block) FROM main.{table}_data
-                  WHERE id >> 37 > 0 AND (id >> 31) & 63 = 0 ORDER BY id"
-            );
-            let mut statement = self.connection().prepare(&sql)?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let place: (i64, i64) = (row.get(0)?, row.get(1)?);
-                let (end, length): (Vec<u8>, i64) = (row.get(2)?, row.get(3)?);
-                let end = end.iter().fold(0, |sum, byte| sum << 8 | i64::from(*byte));
-                pages.push((place, end < length));
-            }
-            let sql = format!("SELECT segid, pgno >> 1 FROM main.{table}_idx");
-            let mut statement = self.connection().prepare(&sql)?;
-            let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            for place in found {
-                entries.insert(place?);
-            }
-            Ok(())
-        };
-        read().map_err(index_failed(COMPARING))?;
-        let mut segment = None;
-        Ok(pages.iter().any(|(place, has_words)| {
-            // The first page of a segment is where a search begins that finds no entry.
-            let is_first = segment.replace(place.0) != Some(place.0);
-            *has_words && !is_first && !entries.contains(place)
-        }))
     }
 
     /// Makes the view of the texts. Takes as much memory as the texts of large documents have bytes.
@@ -177,41 +138,6 @@ mod tests {
 
     fn fault(of: &Sqlite) -> Option<String> {
         of.other_words(fts(SearchIndex::Turns)).unwrap()
-    }
-
-    #[test]
-    fn pages_that_no_search_comes_to_are_found() {
-        let home = tempfile::tempdir().unwrap();
-        let texts: Vec<String> = (0..400)
-            .map(|n| {
-                (0..40)
-                    .map(|i| format!("word{}x{i} ", n * 7919 % 400))
-                    .collect()
-            })
-            .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let made = indexed(home.path(), &texts);
-        assert_eq!(fault(&made), None);
-        // Words that are taken out leave pages behind, and entries for those that still have some.
-        made.remove_words(SearchIndex::Turns, (50, 300)).unwrap();
-        assert!(!made.has_lost_pages(fts(SearchIndex::Turns)).unwrap());
-        for sql in [
-            "DELETE FROM turn_fts_idx",
-            "DELETE FROM turn_fts_idx WHERE pgno = (SELECT max(pgno) FROM turn_fts_idx)",
-        ] {
-            made.batch("alter", &format!("SAVEPOINT here; {sql}"))
-                .unwrap();
-            assert!(
-                made.has_lost_pages(fts(SearchIndex::Turns)).unwrap(),
-                "{sql}"
-            );
-            assert!(!made.compare_words(SearchIndex::Turns).unwrap(), "{sql}");
-            made.batch("undo", "ROLLBACK TO here; RELEASE here")
-                .unwrap();
-        }
-        made.batch("alter", "DELETE FROM turn_fts_idx").unwrap();
-        made.rebuild_words(SearchIndex::Turns).unwrap();
-        assert!(!made.has_lost_pages(fts(SearchIndex::Turns)).unwrap());
     }
 
     #[test]

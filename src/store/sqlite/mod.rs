@@ -4,6 +4,7 @@ mod beginnings;
 mod convert;
 mod evidence;
 mod index_faults;
+mod index_pages;
 mod index_words;
 mod journal;
 mod marks;
@@ -899,6 +900,10 @@ impl Driver for Sqlite {
     fn index_again(&self, index: SearchIndex) -> Result<(), StoreError> {
         self.rebuild_words(index)
             .map_err(|fault| self.placed(fault))
+    }
+
+    fn is_index_sound(&self, index: SearchIndex) -> Result<bool, StoreError> {
+        self.is_sound(index)
     }
 
     fn rewrite_index(&self, index: SearchIndex) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::beginnings::{WordCheck, widened};
+use super::index_faults::counts_fit;
 use super::{Sqlite, failed};
 use crate::store::StoreError;
 use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
@@ -325,7 +326,13 @@ impl Sqlite {
 
     /// Writes an index anew from its own words. Pages of it are parted by beginnings of words, which
     /// stay when the words are taken out.
+    ///
+    /// One that is not sound is made again from its texts: words that were to be taken out stand there still, where
+    /// nothing came to them, or there was no entry for them.
     pub(super) fn rewrite_words(&self, index: SearchIndex) -> Result<(), StoreError> {
+        if !self.is_sound(index)? {
+            return self.rebuild_words(index);
+        }
         let Fts { table, columns, .. } = fts(index);
         let word = columns.split(',').map(|_| "'a'");
         let text = format!("{}, {}", i64::MAX, word.collect::<Vec<_>>().join(", "));
@@ -337,6 +344,12 @@ impl Sqlite {
         );
         let written = self.connection().execute_batch(&sql);
         written.map_err(index_failed("write a search index anew"))
+    }
+
+    /// Whether a search comes to all pages of an index, and there are as many words on them as it has noted.
+    pub(super) fn is_sound(&self, index: SearchIndex) -> Result<bool, StoreError> {
+        let of = fts(index);
+        Ok(!self.has_lost_pages(of)? && counts_fit(self.connection(), of.table)?)
     }
 
     /// Makes an index again from the texts that are there.

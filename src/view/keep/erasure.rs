@@ -39,6 +39,9 @@ pub struct ErasureView {
     pub unscrubbed: Option<String>,
     /// Whether first letters of erased words may be left in a search index, until a rebuild.
     pub letters_stay: bool,
+    /// Why the search indexes could not be written anew: erased words may be left where they are damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unwritten: Option<String>,
     /// Imported conversations that took the place of an erased one, and stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub newer: Vec<String>,
@@ -58,6 +61,7 @@ impl ErasureView {
                 (why, _) => why.clone(),
             },
             letters_stay: result.letters_stay,
+            unwritten: result.unwritten.clone(),
             newer: Vec::new(),
         }
     }
