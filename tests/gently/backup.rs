@@ -811,14 +811,20 @@ fn beside_home(person: &Person, known: &[&str]) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn an_ended_restore_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
+/// Somebody who asked one thing, whose home is in the backup `b.age` and not in its place any more.
+fn backed_up_and_lost() -> Person {
     let mut person = Person::new();
     person.set("GENTLY_TEST_WORK_FACTOR", "4");
     person.set(PASSPHRASE.0, PASSPHRASE.1);
     person.ask("one");
     person.gently(&["backup", "b.age"]).exits(0);
     fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    person
+}
+
+#[test]
+fn an_ended_restore_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
+    let mut person = backed_up_and_lost();
     let bytes = fs::read(person.dir.path().join("b.age")).unwrap();
     let pipe = person.dir.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -852,12 +858,7 @@ fn an_ended_restore_leaves_nothing_and_a_killed_one_is_cleared_by_the_next() {
 /// Whoever ends the checks of a home that is in its place is told that it is there, and how to check it.
 #[test]
 fn a_restore_that_is_ended_in_its_checks_says_what_is_in_place() {
-    let mut person = Person::new();
-    person.set("GENTLY_TEST_WORK_FACTOR", "4");
-    person.set(PASSPHRASE.0, PASSPHRASE.1);
-    person.ask("one");
-    person.gently(&["backup", "b.age"]).exits(0);
-    fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
+    let person = backed_up_and_lost();
     let mut ended = 0;
     for _ in 0..5 {
         let mut command = person.command(&["restore", "b.age"]);
