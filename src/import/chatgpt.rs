@@ -176,9 +176,7 @@ fn text(message: JsonFields<'_>, metadata: JsonFields<'_>) -> Result<JoinedText,
             let own = one.as_str().or_else(|| one.get("text")?.as_str());
             match own {
                 Some(text) => said.text(text),
-                None => {
-                    said.mark(&mark(one));
-                }
+                None => said.mark(&mark(one)),
             }
         }
         if !content.0.contains_key("parts") {
@@ -189,7 +187,7 @@ fn text(message: JsonFields<'_>, metadata: JsonFields<'_>) -> Result<JoinedText,
             match own {
                 Some(text) => said.mark(text),
                 None => said.mark(&format!("[{kind}]")),
-            };
+            }
         }
     }
     for attached in metadata.list("attachments")? {

@@ -3,7 +3,8 @@
 //! A message has blocks of content, or, in older exports, one text. Texts are joined; a block that
 //! is none becomes a mark: `[thinking]`, `[tool: NAME]` where a tool is called, `[result: NAME]` for
 //! what it gave, else the name of its kind in brackets. Attachments stand behind the message, each
-//! as `[file: NAME]`, with what was read of it and `[end of file: NAME]`. A message without text is
+//! as `[file: NAME]`, with what was read of it and `[end of file: NAME]`: that is a part of the message as
+//! its text is, so that a secret is found which runs from one into the other. A message without text is
 //! left out and counted; replies to it reply to the nearest message above that is kept.
 
 use std::collections::HashMap;
@@ -156,24 +157,18 @@ fn text(fields: JsonFields<'_>) -> Result<JoinedText, ImportFault> {
         let field = |key: &str| one.get(key).and_then(Value::as_str);
         match field("type") {
             Some("text") => said.text(field("text").unwrap_or_default()),
-            kind => {
-                said.mark(&mark(kind, field("name")));
-            }
+            kind => said.mark(&mark(kind, field("name"))),
         }
     }
     for attached in fields.list("attachments")? {
         let attached = JsonFields::of(attached, "an attachment")?;
         let name = file_name(attached)?;
-        said.mark(
-            &match attached.text("extracted_content")?.unwrap_or_default() {
-                "" => format!("[file: {name}]"),
-                content => format!("[file: {name}]\n{content}\n[end of file: {name}]"),
-            },
-        );
+        let content = attached.text("extracted_content")?;
+        said.file(name, content.unwrap_or_default());
     }
     for file in fields.list("files")? {
         let name = file_name(JsonFields::of(file, "a file")?)?;
-        said.mark(&format!("[file: {name}]"));
+        said.file(name, "");
     }
     Ok(said)
 }

@@ -249,7 +249,21 @@ impl JoinedText {
 
     /// Adds what somebody wrote, as the source has it.
     pub(super) fn text(&mut self, part: &str) {
-        let begin = self.mark(part);
+        self.written(self.between, part);
+    }
+
+    /// Adds a file by its name, with what was read of it, which somebody wrote.
+    pub(super) fn file(&mut self, name: &str, content: &str) {
+        self.mark(&format!("[file: {name}]"));
+        if !content.is_empty() {
+            self.written("\n", content);
+            self.put("\n", &format!("[end of file: {name}]"));
+        }
+    }
+
+    /// Adds what somebody wrote behind `between`.
+    fn written(&mut self, between: &str, part: &str) {
+        let begin = self.put(between, part);
         let written = part.trim();
         if written.is_empty() {
             return;
@@ -259,10 +273,15 @@ impl JoinedText {
         self.seams.extend(before.map(|before| before..begin));
     }
 
-    /// Adds a mark, or a text that stands for itself; returns where it begins.
-    pub(super) fn mark(&mut self, part: &str) -> usize {
+    /// Adds a mark, or a text that stands for itself.
+    pub(super) fn mark(&mut self, part: &str) {
+        self.put(self.between, part);
+    }
+
+    /// Adds a part behind `between`; returns where it begins.
+    fn put(&mut self, between: &str, part: &str) -> usize {
         if !part.is_empty() && !self.text.is_empty() {
-            self.text.push_str(self.between);
+            self.text.push_str(between);
         }
         let begin = self.text.len();
         self.text.push_str(part);
@@ -418,6 +437,27 @@ mod tests {
         let mut messages = messages.iter().cloned();
         let added = messages.try_for_each(|message| draft.add(message));
         added.map_or_else(|fault| fault.reason, |()| "read")
+    }
+
+    #[test]
+    fn what_was_read_of_a_file_meets_what_stands_around_it() {
+        let mut joined = JoinedText::new("\n\n");
+        joined.text("one ");
+        joined.file("a.txt", " two\n");
+        joined.file("b.bin", "");
+        joined.mark("[image]");
+        joined.file("c.txt", "three");
+        joined.file("d.txt", " ");
+        joined.file("e.txt", "four");
+        let (text, seams) = joined.finish();
+        let between: Vec<&str> = seams.iter().map(|seam| &text[seam.clone()]).collect();
+        let expected = [
+            " \n\n[file: a.txt]\n ",
+            "\n\n[end of file: a.txt]\n\n[file: b.bin]\n\n[image]\n\n[file: c.txt]\n",
+            "\n[end of file: c.txt]\n\n[file: d.txt]\n \n[end of file: d.txt]\n\n[file: e.txt]\n",
+        ];
+        assert_eq!(between, expected);
+        assert!(text.ends_with("four\n[end of file: e.txt]"), "{text}");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Names in a ZIP are looked at by their last part, and are never paths: nothing is unpacked onto
 //! the disk.
 
+use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
@@ -14,12 +15,13 @@ use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::SourceError;
 use super::draft::PieceFeed;
 use super::elements::{ElementScanner, ScanFault, ScannedElement};
 use super::fault::ImportFault;
 use super::file::{ForeignFile, ForeignReader};
 use super::json::{MAX_PIECE, parse};
+use super::{SourceError, SourcePiece};
+use crate::record::unseen::spelled_on_a_line;
 
 /// Most bytes of all that is inflated: 16 GiB.
 const MAX_INFLATED: u64 = 16 << 30;
@@ -38,6 +40,8 @@ const ZIP_END_BYTES: u64 = 22;
 const CONVERSATIONS: &str = "conversations.json";
 /// What names projects.
 const PROJECTS: &str = "projects.json";
+/// So many characters of the beginning and of the end of a name in a ZIP are shown, where it has more.
+const SHOWN: usize = 60;
 /// What people do about a file that no service exported.
 const EXPORTED: &str = "Name the file that the service exported: its ZIP, or conversations.json in it \
                         (gently import --help names the formats)";
@@ -87,30 +91,112 @@ pub(super) enum ExportedList {
 struct ListEntry {
     /// The number in its name; projects stand first.
     order: (bool, Option<u64>),
-    name: String,
     index: usize,
+    /// Its name in the ZIP, for people.
+    name: String,
+}
+
+/// A name in a ZIP: its folder, with what ends that, and its last part.
+fn split(name: &str) -> (&str, &str) {
+    let end = name.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    name.split_at(end)
+}
+
+/// The digits of a numbered list of conversations.
+fn digits(last: &str) -> Option<&str> {
+    let digits = last.strip_prefix("conversations-")?.strip_suffix(".json")?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    is_number.then_some(digits)
+}
+
+/// A name in a ZIP for people: on one line, and of a long one the beginning and the end; and whether that is all.
+fn shown(name: &str) -> (String, bool) {
+    let spelled = spelled_on_a_line(name);
+    let most = 2 * SHOWN;
+    let count = spelled.chars().count();
+    if count <= most {
+        return (spelled, true);
+    }
+    let begin: String = spelled.chars().take(SHOWN).collect();
+    let end: String = spelled.chars().skip(count - SHOWN).collect();
+    (format!("{begin}…{end}"), false)
+}
+
+/// The lists of conversations in one folder of a ZIP.
+#[derive(Default)]
+struct FolderLists {
+    /// Whether there is one without a number.
+    has_plain: bool,
+    numbers: BTreeSet<u64>,
+    /// How many digits the shortest number has.
+    width: usize,
+}
+
+impl FolderLists {
+    /// Notes a list by the last part of its name.
+    fn note(&mut self, last: &str) {
+        self.has_plain |= last == CONVERSATIONS;
+        let digits = digits(last).unwrap_or_default();
+        // One that is too large to count has none before it that could be named.
+        if let Ok(number) = digits.parse() {
+            self.numbers.insert(number);
+            self.width = match self.width {
+                0 => digits.len(),
+                width => width.min(digits.len()),
+            };
+        }
+    }
+
+    /// The lists that should be there by the numbers of others: ChatGPT counts from 0, and one without a number is
+    /// the first where it stands beside others. Several on end are told as one, by their first and last.
+    fn missing(&self, folder: &str) -> Vec<String> {
+        let width = self.width;
+        let name = |number: u64| shown(&format!("{folder}conversations-{number:0width$}.json")).0;
+        let mut next = u64::from(self.has_plain);
+        let mut missing = Vec::new();
+        for number in &self.numbers {
+            match number.checked_sub(next) {
+                None | Some(0) => {}
+                Some(1) => missing.push(name(next)),
+                Some(_) => missing.push(format!("{} to {}", name(next), name(number - 1))),
+            }
+            next = number.saturating_add(1);
+        }
+        missing
+    }
+}
+
+/// The lists that should be in a ZIP by the numbers of those that are.
+fn missing_lists<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut folders: BTreeMap<&str, FolderLists> = BTreeMap::new();
+    for name in names {
+        let (folder, last) = split(name);
+        if last == CONVERSATIONS || digits(last).is_some() {
+            folders.entry(folder).or_default().note(last);
+        }
+    }
+    let each = folders.iter();
+    each.flat_map(|(folder, lists)| lists.missing(folder))
+        .collect()
 }
 
 impl ListEntry {
     /// The entry of a name, if it is one that is read.
     fn of(name: &str, index: usize) -> Option<ListEntry> {
-        let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        let number = last
-            .strip_prefix("conversations-")
-            .and_then(|rest| rest.strip_suffix(".json"))
-            .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-            // One that is too large to count is the last; it is read like all others.
-            .map(|digits| digits.parse().unwrap_or(u64::MAX));
+        let (_, last) = split(name);
+        // One that is too large to count is the last; it is read like all others.
+        let number = digits(last).map(|digits| digits.parse().unwrap_or(u64::MAX));
         let order = match last {
             PROJECTS => (false, None),
             CONVERSATIONS => (true, None),
             _ => (true, Some(number?)),
         };
-        Some(ListEntry {
-            order,
-            name: last.to_owned(),
-            index,
-        })
+        let (mut name, is_whole) = shown(name);
+        if !is_whole {
+            // Two that are long may be shown alike.
+            name.push_str(&format!(" (file {} of the ZIP)", index + 1));
+        }
+        Some(ListEntry { order, index, name })
     }
 
     fn list(&self) -> ExportedList {
@@ -156,6 +242,10 @@ pub(super) fn read(
     drop(reader);
     let mut archive = OpenedZip::open(file)?;
     let entries = archive.entries(file)?;
+    let missing = archive.missing();
+    if !missing.is_empty() {
+        feed.piece(SourcePiece::Missing(missing));
+    }
     let is_numbered = entries.iter().any(|entry| entry.order.1.is_some());
     let mut first_fault = None;
     let mut left = MAX_INFLATED;
@@ -355,13 +445,22 @@ impl OpenedZip {
         Ok(None)
     }
 
+    /// Its files by their numbers, with their names.
+    fn names(&self) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
+        let named = |index| Some((index, self.0.name_for_index(index)?.ok()?));
+        (0..self.0.len()).filter_map(named)
+    }
+
+    /// The lists that should be in it by the numbers of those that are.
+    fn missing(&self) -> Vec<String> {
+        let names: Vec<_> = self.names().map(|(_, name)| name).collect();
+        missing_lists(names.iter().map(|name| &**name))
+    }
+
     /// The files that are read, in their order.
     fn entries(&self, file: &ForeignFile) -> Result<Vec<ListEntry>, SourceError> {
-        let names = || {
-            let named = |index| Some((index, self.0.name_for_index(index)?.ok()?));
-            (0..self.0.len()).filter_map(named)
-        };
-        let mut entries: Vec<ListEntry> = names()
+        let mut entries: Vec<ListEntry> = self
+            .names()
             .filter_map(|(index, name)| ListEntry::of(&name, index))
             .collect();
         entries.sort();
@@ -371,7 +470,9 @@ impl OpenedZip {
         {
             return Ok(entries);
         }
-        let inner = names().find(|(_, name)| name.to_ascii_lowercase().ends_with(".zip"));
+        let inner = self
+            .names()
+            .find(|(_, name)| name.to_ascii_lowercase().ends_with(".zip"));
         Err(match inner {
             Some((_, name)) => file.error(
                 format!("it has no {CONVERSATIONS}, but a ZIP in the ZIP ({name:?}), which is not opened"),
@@ -572,6 +673,141 @@ pub(super) mod tests {
         assert_eq!(read.end.unwrap().version, "conversations.json");
     }
 
+    /// The lists that are told to be missing in a ZIP of lists with these names.
+    fn missing(names: &[&str]) -> Vec<String> {
+        let lists: Vec<(String, Vec<u8>)> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| ((*name).to_owned(), list(&[&n.to_string()])))
+            .collect();
+        let files: Vec<(&str, &[u8])> = lists.iter().map(|(n, b)| (n.as_str(), &b[..])).collect();
+        let read = read_bytes(Claude, &zipped(&files));
+        read.end.unwrap();
+        let told = read.pieces.iter().filter_map(|piece| match piece {
+            SourcePiece::Missing(lists) => Some(lists.clone()),
+            _ => None,
+        });
+        told.flatten().collect()
+    }
+
+    #[test]
+    fn a_gap_in_the_numbers_of_lists_is_told() {
+        for (names, expected) in [
+            (
+                &["conversations-000.json", "conversations-001.json"][..],
+                &[][..],
+            ),
+            (
+                &["conversations-000.json", "conversations-002.json"],
+                &["conversations-001.json"],
+            ),
+            (&["conversations-001.json"], &["conversations-000.json"]),
+            (
+                &[
+                    "conversations-003.json",
+                    "conversations-004.json",
+                    "conversations-010.json",
+                ],
+                &[
+                    "conversations-000.json to conversations-002.json",
+                    "conversations-005.json to conversations-009.json",
+                ],
+            ),
+            (
+                &["conversations-999.json", "conversations-1001.json"],
+                &[
+                    "conversations-000.json to conversations-998.json",
+                    "conversations-1000.json",
+                ],
+            ),
+            // One without a number is the first.
+            (
+                &[
+                    "conversations.json",
+                    "conversations-1.json",
+                    "conversations-2.json",
+                ],
+                &[],
+            ),
+            (
+                &["conversations.json", "conversations-2.json"],
+                &["conversations-1.json"],
+            ),
+            (&["conversations.json"], &[]),
+            // Each folder is a set of its own.
+            (
+                &[
+                    "a/conversations-000.json",
+                    "a/conversations-001.json",
+                    "b\\conversations-001.json",
+                ],
+                &["b\\conversations-000.json"],
+            ),
+            (
+                &[
+                    "conversations-0.json",
+                    "conversations-99999999999999999999.json",
+                ],
+                &[],
+            ),
+            (
+                &[
+                    "conversations-0.json",
+                    "conversations-18446744073709551615.json",
+                ],
+                &["conversations-1.json to conversations-18446744073709551614.json"],
+            ),
+            (
+                &["\u{1b}[2J\n/conversations-1.json"],
+                &["\\u001b[2J\\n/conversations-0.json"],
+            ),
+        ] {
+            assert_eq!(missing(names), expected, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn lists_with_one_name_in_several_folders_are_told_apart() {
+        let broken = b"[1]";
+        let (one, other) = (
+            format!("{}a/", "x".repeat(300)),
+            format!("{}b/", "x".repeat(300)),
+        );
+        let (one, other) = (one.repeat(2), other.repeat(2));
+        let names: Vec<String> = ["", "a/", "../a/", "\u{1b}[2J\u{202e}/", &one, &other]
+            .iter()
+            .map(|folder| format!("{folder}conversations.json"))
+            .collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &broken[..])).collect();
+        let read = read_bytes(ChatGpt, &zipped(&files));
+        let places: Vec<&str> = refusals(&read.pieces)
+            .iter()
+            .map(|(_, place)| *place)
+            .collect();
+        let (shown, long) = places.split_at(4);
+        let expected = [
+            "conversations.json, conversation 1",
+            "a/conversations.json, conversation 1",
+            "../a/conversations.json, conversation 1",
+            "\\u001b[2J\\u202e/conversations.json, conversation 1",
+        ];
+        assert_eq!(shown, expected);
+        for (place, file) in long.iter().zip([5, 6]) {
+            let end = format!("/conversations.json (file {file} of the ZIP), conversation 1");
+            assert!(place.ends_with(&end), "{place}");
+            assert!(place.chars().count() <= 200, "{place}");
+        }
+        let torn = zipped(&[
+            ("conversations.json", b"[]"),
+            ("b/conversations.json", b"["),
+        ]);
+        let why = why(read_bytes(ChatGpt, &torn));
+        assert!(
+            why.contains("b/conversations.json in it: it ends at byte 1"),
+            "{why}"
+        );
+    }
+
     #[test]
     fn a_broken_list_costs_its_rest_alone() {
         let mut cut = list(&["a", "b", "c"]);
@@ -746,7 +982,12 @@ pub(super) mod tests {
             .collect();
         assert_eq!(
             projects,
-            [Some("projects.json, project 2"), None, Some("P"), Some("Q")]
+            [
+                Some("x/projects.json, project 2"),
+                None,
+                Some("P"),
+                Some("Q")
+            ]
         );
     }
 }

@@ -28,6 +28,8 @@ use crate::record::ledger::imported::ImportedRole;
 const THREADS: u8 = 0;
 const TURNS: u8 = 1;
 const RESPONSES: u8 = 2;
+/// Conversations of the older shape without an answer; behind all others, which say more of one.
+const CONVERSATIONS: u8 = 3;
 /// Columns without which the older shape is not read.
 const OLD_COLUMNS: [&str; 7] = [
     "id",
@@ -54,6 +56,7 @@ pub(super) fn read(file: &ForeignFile, feed: &mut PieceFeed<'_>) -> Result<Strin
         let table = match rows[0].1 {
             THREADS => "threads",
             TURNS => "turns",
+            CONVERSATIONS => "conversations",
             _ => "responses",
         };
         let place = format!("table {table}, row {}", rows[0].2);
@@ -211,6 +214,19 @@ impl LlmLog {
             };
             add(RESPONSES, "responses", &format!("{sql}{once}"))?;
         }
+        if database.has("conversations", &["id"]) {
+            // What has an answer is known by that, wherever the answer is taken from.
+            let unanswered = match self.has_old {
+                true => {
+                    " WHERE id IS NULL OR id NOT IN
+                       (SELECT coalesce(conversation_id, id) FROM responses
+                          WHERE coalesce(conversation_id, id) IS NOT NULL)"
+                }
+                false => "",
+            };
+            let sql = format!("SELECT rowid, id FROM conversations NOT INDEXED{unanswered}");
+            add(CONVERSATIONS, "conversations", &sql)?;
+        }
         if self.has_new {
             add(
                 THREADS,
@@ -252,6 +268,9 @@ impl LlmLog {
             match *table {
                 THREADS => tip = self.thread(*row, &mut named)?,
                 TURNS => self.turn(*row, &mut tree, &mut named)?,
+                // One that went on in the newer shape is named there.
+                CONVERSATIONS if named.id.is_some() => {}
+                CONVERSATIONS => self.unanswered(*row, &mut named)?,
                 _ => self.response(*row, &mut tree, &mut last, &mut named)?,
             }
             *name = named.title.clone().or(named.id.clone());
@@ -287,6 +306,15 @@ impl LlmLog {
         }
         draft.current(tip.and_then(|at| kept[at].clone()));
         Ok(draft.finish())
+    }
+
+    /// Notes what a conversation is called in which nothing was answered.
+    fn unanswered(&self, row: i64, named: &mut LlmName) -> Result<(), DatabaseFault> {
+        let title = self.database.column_or_null("conversations", "name");
+        let sql = format!("SELECT id, {title}, NULL FROM conversations WHERE rowid = ?1");
+        let value = [QueryValue::Row(row)];
+        self.database.row(&sql, &value, |row| named.see(row))?;
+        Ok(())
     }
 
     /// The message at the end of a thread.
@@ -873,6 +901,51 @@ mod tests {
         assert_eq!(c.messages[1].at, Some(1_704_164_645));
         assert_eq!(c.messages[1].model.as_deref(), Some("m"));
         assert_eq!(c.title.as_deref(), Some("New name"));
+    }
+
+    #[test]
+    fn a_conversation_without_a_message_is_handed_on_once() {
+        let read = read(
+            "INSERT INTO conversations VALUES ('empty', 'Nothing said', 'm'), ('both', 'Begun', 'm'), ('full', 'Old', 'm'),
+              ('went on', x'00', 'm'), ('answered', 'A', 'm'), (NULL, 'Without an id', 'm'), ('blob', x'00', 'm');
+             INSERT INTO responses(id, model, prompt, response, conversation_id) VALUES
+              ('r', 'm', 'one', 'eins', 'answered'), ('s', 'm', 'two', 'zwei', 'full'), ('u', 'm', 'alone', 'x', NULL);
+             INSERT INTO threads VALUES ('both', NULL, NULL, NULL, NULL), ('new', 'New', NULL, NULL, NULL),
+              ('went on', 'On', 'a', NULL, NULL);
+             INSERT INTO turns VALUES ('s', 'went on', NULL, 'a', 'm', NULL, NULL);
+             INSERT INTO messages VALUES ('a', NULL, 'user', NULL);
+             INSERT INTO parts(message_hash, position, type, text) VALUES ('a', 0, 'text', 'said');",
+        );
+        read.end.unwrap();
+        let mut found: Vec<_> = conversations(&read.pieces)
+            .iter()
+            .map(|c| (c.source_id.as_str(), c.title.as_deref(), c.messages.len()))
+            .collect();
+        found.sort_unstable();
+        // All answers of `full` stand in a thread of another id, with which they are counted.
+        let expected = [
+            ("answered", Some("A"), 2),
+            ("both", None, 0),
+            ("empty", Some("Nothing said"), 0),
+            ("new", Some("New"), 0),
+            ("u", None, 2),
+            ("went on", Some("On"), 1),
+        ];
+        assert_eq!(found, expected);
+        let expected = [
+            ("shape", "table conversations, row 6"),
+            ("shape", "table conversations, row 7"),
+        ];
+        assert_eq!(refusals(&read.pieces), expected);
+        // Nor is one lost where no table of answers is there.
+        let alone = read_made(
+            Llm,
+            &format!(
+                "{NEW} CREATE TABLE conversations (id TEXT); INSERT INTO conversations VALUES ('c')"
+            ),
+        );
+        alone.end.unwrap();
+        assert_eq!(conversations(&alone.pieces)[0].source_id, "c");
     }
 
     #[test]

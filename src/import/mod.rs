@@ -140,6 +140,9 @@ pub enum SourcePiece {
     Audit(SourceAudit),
     /// Something that can't be taken.
     Refused(RefusedPiece),
+    /// Parts that the file should have by the numbers of others, and has not. They are no pieces that could be
+    /// counted: nobody knows what stood in them.
+    Missing(Vec<String>),
 }
 
 /// Something of a file that can't be taken, and why.

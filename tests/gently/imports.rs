@@ -61,6 +61,13 @@ fn import(person: &Person, lines: &[Value], more: &[&str], code: i32) -> Value {
     let path = file(person, lines);
     let args = [&["import", "jsonl", &path, "--json"], more].concat();
     let told = person.gently(&args).exits(code).json();
+    adds_up(&told);
+    told
+}
+
+/// That of what was read each is recorded, unchanged, refused or skipped.
+#[track_caller]
+fn adds_up(told: &Value) {
     let number = |key: &str| told[key].as_u64().unwrap();
     let all = |key: &str| -> u64 {
         let counts = told[key].as_object().unwrap().values();
@@ -71,7 +78,44 @@ fn import(person: &Person, lines: &[Value], more: &[&str], code: i32) -> Value {
         number("recorded") + number("unchanged") + all("refused") + all("skipped"),
         "{told:#}"
     );
+}
+
+/// What is told of an import of a file: as it is only looked through, and as it is recorded. Both count the same.
+#[track_caller]
+fn looked_through_and_recorded(person: &Person, format: &str, path: &str, code: i32) -> Value {
+    let looked = person.gently(&["import", format, path, "--json", "--dry-run"]);
+    let done = person.gently(&["import", format, path, "--json"]);
+    let mut looked = looked.exits(code).json();
+    let mut told = done.exits(code).json();
+    adds_up(&told);
+    let import = told["import"].take();
+    for told in [&mut looked, &mut told] {
+        told["dry_run"] = json!(null);
+        told["import"] = json!(null);
+    }
+    assert_eq!(looked, told);
+    told["import"] = import;
     told
+}
+
+/// A ZIP of files with these texts.
+fn zipped(person: &Person, files: &[(String, String)]) -> String {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, text) in files {
+        zip.start_file(name, options).unwrap();
+        std::io::Write::write_all(&mut zip, text.as_bytes()).unwrap();
+    }
+    let path = person.dir.path().join("export.zip");
+    std::fs::write(&path, zip.finish().unwrap().into_inner()).unwrap();
+    path.display().to_string()
+}
+
+/// A conversation of Claude's export with one message, or none.
+fn claude_chat(id: &str, text: &str) -> Value {
+    let message = json!({"uuid": "m", "sender": "human", "text": text});
+    let messages = Some(message).filter(|_| !text.is_empty());
+    json!({"uuid": id, "name": "T", "chat_messages": messages.as_slice()})
 }
 
 /// All that is derived of imports, but the hints.
@@ -456,6 +500,228 @@ fn every_message_is_recorded_refused_or_skipped() {
         assert_eq!(
             (&again["recorded"], &again["unchanged"]),
             (&json!(0), &told["recorded"])
+        );
+    }
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// Numbers that look random, and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    /// One below `most`.
+    fn next(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Whatever lists a ZIP has: each conversation in it is counted once, and a list that is missing is told.
+#[test]
+fn the_counts_of_a_zip_add_up() {
+    let person = somebody();
+    let mut dice = Dice(11);
+    for round in 0..5 {
+        let (mut files, mut missing) = (Vec::new(), Vec::new());
+        let (mut good, mut empty, mut broken, mut repeats) = (0_u64, 0_u64, 0_u64, 0_u64);
+        for list in 0..4 {
+            let name = format!("x/conversations-{list:03}.json");
+            // The last one is there, so that what is before it is known to be missing.
+            if list < 3 && dice.next(3) == 0 {
+                missing.push(name);
+                continue;
+            }
+            let mut chats = Vec::new();
+            for n in 0..dice.next(4) {
+                let id = format!("r{round}-{list}-{n}");
+                match dice.next(4) {
+                    0 => {
+                        chats.push(claude_chat(&id, ""));
+                        empty += 1;
+                    }
+                    1 => {
+                        chats.push(json!({"uuid": id}));
+                        broken += 1;
+                    }
+                    2 => {
+                        chats.extend([claude_chat(&id, "said"), claude_chat(&id, "said again")]);
+                        good += 1;
+                        repeats += 1;
+                    }
+                    _ => {
+                        chats.push(claude_chat(&id, "said"));
+                        good += 1;
+                    }
+                }
+            }
+            files.push((name, json!(chats).to_string()));
+        }
+        files.push((
+            format!("r{round}/conversations.json"),
+            json!([claude_chat(&format!("r{round}"), "said")]).to_string(),
+        ));
+        good += 1;
+        let path = zipped(&person, &files);
+        let code = i32::from(broken + repeats > 0 || !missing.is_empty());
+        let told = looked_through_and_recorded(&person, "claude", &path, code);
+        let count = |of: &Value, reason: &str| of[reason].as_u64().unwrap_or(0);
+        assert_eq!(
+            (
+                &told["recorded"],
+                count(&told["skipped"], "empty"),
+                count(&told["refused"], "shape"),
+                count(&told["refused"], "repeats"),
+                &told["read"],
+            ),
+            (
+                &json!(good),
+                empty,
+                broken,
+                repeats,
+                &json!(good + empty + broken + repeats)
+            ),
+            "{told:#}"
+        );
+        let named = told["missing"].as_array().unwrap();
+        let several = missing.len().min(named.len());
+        assert_eq!(named.is_empty(), missing.is_empty(), "{told:#} {missing:?}");
+        assert!(
+            several == 0 || named[0].as_str().unwrap().starts_with(&missing[0]),
+            "{told:#}"
+        );
+    }
+    assert_eq!(consistent(&person), "yes");
+}
+
+#[test]
+fn a_list_that_is_missing_is_named_and_is_no_success() {
+    let person = somebody();
+    let list = |id: &str| json!([claude_chat(id, "Where does the zorilla live?")]).to_string();
+    let files = [
+        ("conversations-000.json".to_owned(), list("a")),
+        ("conversations-002.json".to_owned(), list("b")),
+        ("conversations-005.json".to_owned(), list("c")),
+    ];
+    let path = zipped(&person, &files);
+    let told = looked_through_and_recorded(&person, "claude", &path, 1);
+    assert_eq!(
+        told["missing"],
+        json!([
+            "conversations-001.json",
+            "conversations-003.json to conversations-004.json"
+        ])
+    );
+    assert_eq!(
+        (&told["recorded"], &told["end"]),
+        (&json!(3), &json!("whole"))
+    );
+    let again = person.gently(&["import", "claude", &path]).exits(1);
+    let words = "not in it: conversations-001.json, conversations-003.json to conversations-004.json. What stood";
+    assert!(again.err.contains(words), "{again:?}");
+    assert!(!again.err.contains("refused"), "{again:?}");
+    let whole: Vec<(String, String)> = (0..2)
+        .map(|n| (format!("conversations-{n:03}.json"), list(&n.to_string())))
+        .collect();
+    let path = zipped(&person, &whole);
+    let told = looked_through_and_recorded(&person, "claude", &path, 0);
+    assert_eq!(told["missing"], json!([]));
+}
+
+#[test]
+fn what_is_refused_of_two_lists_with_one_name_is_told_apart() {
+    let person = somebody();
+    let hash = |digit: &str| digit.repeat(64);
+    let folders = [
+        "".to_owned(),
+        "a/".to_owned(),
+        format!("{}-2025/", hash("3a")),
+        format!("{}-2025/", hash("5b")),
+        "\u{1b}[2J/".to_owned(),
+    ];
+    let files: Vec<(String, String)> = folders
+        .iter()
+        .map(|folder| (format!("{folder}conversations.json"), "[{}]".to_owned()))
+        .collect();
+    let path = zipped(&person, &files);
+    let told = looked_through_and_recorded(&person, "claude", &path, 1);
+    let places = told["refusals"].as_array().unwrap().iter();
+    let places: Vec<&str> = places.map(|one| one["place"].as_str().unwrap()).collect();
+    assert_eq!(
+        places[..2],
+        [
+            "conversations.json, conversation 1",
+            "a/conversations.json, conversation 1"
+        ]
+    );
+    assert_ne!(places[2], places[3]);
+    assert_eq!(places[4], "\\u001b[2J/conversations.json, conversation 1");
+    let shown = person.gently(&["import", "claude", &path]).exits(1);
+    assert!(
+        shown
+            .err
+            .contains("refused: a/conversations.json, conversation 1"),
+        "{shown:?}"
+    );
+    assert!(!shown.err.contains('\u{1b}'), "{shown:?}");
+}
+
+/// Whatever a database of `llm` has: each conversation is counted once, of one generation or of both, with answers
+/// or without.
+#[test]
+fn the_counts_of_llm_add_up() {
+    let person = somebody();
+    let mut dice = Dice(5);
+    for round in 0..5 {
+        let path = person.dir.path().join(format!("logs{round}.db"));
+        let database = Connection::open(&path).unwrap();
+        let tables = "
+            CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);
+            CREATE TABLE responses (id TEXT PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, response TEXT,
+              conversation_id TEXT, datetime_utc TEXT);
+            CREATE TABLE messages (hash TEXT PRIMARY KEY, parent_hash TEXT, role TEXT);
+            CREATE TABLE parts (id INTEGER PRIMARY KEY, message_hash TEXT, position INTEGER, type TEXT, text TEXT,
+              payload TEXT);
+            CREATE TABLE threads (id TEXT PRIMARY KEY, name TEXT, tip_message_hash TEXT);
+            CREATE TABLE turns (id TEXT PRIMARY KEY, thread_id TEXT, parent_message_hash TEXT,
+              tip_message_hash TEXT, model TEXT);";
+        database.execute_batch(tables).unwrap();
+        let (mut good, mut empty) = (0_u64, 0_u64);
+        for n in 0..8 {
+            let id = format!("r{round}-{n}");
+            let (is_old, is_new) = (dice.next(3) > 0, dice.next(2) > 0);
+            let (has_answer, has_message) =
+                (is_old && dice.next(2) > 0, is_new && dice.next(2) > 0);
+            if is_old {
+                let sql = "INSERT INTO conversations VALUES (?1, 'Old', 'm')";
+                database.execute(sql, [&id]).unwrap();
+            }
+            if has_answer {
+                let sql = "INSERT INTO responses VALUES (?1 || 'a', 'm', 'asked', NULL, 'answered', ?1, NULL)";
+                database.execute(sql, [&id]).unwrap();
+            }
+            if is_new {
+                let sql = "INSERT INTO threads VALUES (?1, 'New', CASE WHEN ?2 THEN ?1 || 'm' END)";
+                database.execute(sql, (&id, has_message)).unwrap();
+            }
+            if has_message {
+                let sql = "INSERT INTO messages VALUES (?1 || 'm', NULL, 'user')";
+                database.execute(sql, [&id]).unwrap();
+                let sql = "INSERT INTO parts(message_hash, position, type, text) VALUES (?1 || 'm', 0, 'text', 'said')";
+                database.execute(sql, [&id]).unwrap();
+            }
+            good += u64::from(has_answer || has_message);
+            empty += u64::from((is_old || is_new) && !(has_answer || has_message));
+        }
+        database.close().unwrap();
+        assert!(good > 0 && empty > 0);
+        let told = looked_through_and_recorded(&person, "llm", &path.display().to_string(), 0);
+        assert_eq!(
+            (&told["read"], &told["recorded"], &told["skipped"]),
+            (&json!(good + empty), &json!(good), &json!({"empty": empty})),
+            "{told:#}"
         );
     }
     assert_eq!(consistent(&person), "yes");
@@ -892,6 +1158,40 @@ fn a_secret_split_over_parts_is_taken_out() {
     assert_eq!(count(&person, left), 0);
     let kept = "SELECT count(*) FROM artifact WHERE document LIKE '%[redacted:%[image]%'";
     assert_eq!(count(&person, kept), 1);
+}
+
+/// What was read of an attached file is a part of its message: no secret is split over both.
+#[test]
+fn a_secret_that_runs_into_an_attached_file_is_taken_out() {
+    let person = somebody();
+    let file = |name: &str, read: &str| json!({"file_name": name, "extracted_content": read});
+    let (one, other) = ("see AKIAIO", "SFODNN7ZQRSTUV and more");
+    let messages = [
+        json!({"text": one, "attachments": [file("a.txt", other)]}),
+        json!({"content": [{"type": "text", "text": one}], "attachments": [file("a.txt", other)]}),
+        json!({"text": "look", "attachments": [file("a.txt", one), file("b.txt", other)]}),
+        json!({"text": one, "attachments": [file("none.bin", ""), file("a.txt", other)], "files": [{"file_name": "c"}]}),
+        json!({"content": [{"type": "text", "text": one}, {"type": "image"}, {"type": "text", "text": other}]}),
+    ];
+    let chats = messages.iter().enumerate().map(|(n, message)| {
+        let mut message = message.clone();
+        message["uuid"] = json!("m");
+        message["sender"] = json!("human");
+        json!({"uuid": format!("c{n}"), "name": "T", "chat_messages": [message]})
+    });
+    let chats: Vec<Value> = chats.collect();
+    let path = write_file(&person, json!(chats).to_string().as_bytes());
+    let told = looked_through_and_recorded(&person, "claude", &path, 0);
+    assert_eq!(told["removed"], messages.len(), "{told:#}");
+    for half in ["AKIAIO", "SFODNN7"] {
+        let left = format!("SELECT count(*) FROM artifact WHERE document LIKE '%{half}%'");
+        assert_eq!(count(&person, &left), 0);
+    }
+    // What it was is said still.
+    let kept = "SELECT count(*) FROM artifact WHERE document LIKE '%and more%[file: a.txt]%'";
+    assert_eq!(count(&person, kept), 3);
+    let again = looked_through_and_recorded(&person, "claude", &path, 0);
+    assert_eq!(again["unchanged"], messages.len(), "{again:#}");
 }
 
 /// Another key in its place is no silent second time either: it is said by import and doctor, before.

@@ -1,6 +1,6 @@
 //! `gently import`: conversations of other programs, from a file, as they were received.
 //!
-//! Exit 1 when something of the file is refused, 2 when it could not be gone through to its end.
+//! Exit 1 when something of the file is refused or missing, 2 when it could not be gone through to its end.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ const WORDS: ConfirmWords = ConfirmWords {
 };
 /// The reason of times that are left out, which leaves their messages there.
 const TIME: &str = "time";
-/// So many refused pieces are named on the screen; `--json` names more.
+/// So many refused pieces, or missing parts, are named on the screen; `--json` names more.
 const NAMED: usize = 20;
 /// Between two looks at how far it is.
 const FRAME: Duration = Duration::from_millis(200);
@@ -269,6 +269,9 @@ fn report(
     if refused > 0 && outcome.end == ImportEnd::Whole {
         say("mend that, and give the same command again: what is on record is not recorded twice");
     }
+    if !outcome.missing.is_empty() {
+        say(&missing_words(&outcome.missing));
+    }
     if outcome.is_without_title() {
         say(&no_such_title(&request.source, outcome));
         return NEGATIVE.max(printed);
@@ -301,9 +304,26 @@ fn report(
             say("there is no conversation in the file, and nothing else that comes along");
             NEGATIVE.max(printed)
         }
-        (None, _) if outcome.counts.all_refused() > 0 => NEGATIVE.max(printed),
+        (None, _) if outcome.counts.all_refused() > 0 || !outcome.missing.is_empty() => {
+            NEGATIVE.max(printed)
+        }
         (None, _) => printed,
     }
+}
+
+/// That parts of the file are not there.
+fn missing_words(missing: &[String]) -> String {
+    let named: Vec<String> = missing.iter().take(NAMED).map(|part| quiet(part)).collect();
+    let more = and_more(missing.len().saturating_sub(NAMED));
+    let more = more.map_or_else(String::new, |more| {
+        format!(" {more} (--json names all of them)")
+    });
+    format!(
+        "missing: by the numbers of the lists in the file there should be more, which are not in it: {}{more}. What \
+         stood in them did not come along; download the export again, and import that: what is on record is not \
+         recorded twice",
+        named.join(", ")
+    )
 }
 
 /// That nothing is called as `--only` says.

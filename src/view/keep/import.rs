@@ -71,6 +71,8 @@ pub struct ImportView {
     pub refusals: Vec<RefusedPieceView>,
     /// Where one title was wanted that no conversation has: titles with its words.
     pub near: Vec<String>,
+    /// Parts that the file should have by the numbers of others, and has not; several on end as `FIRST to LAST`.
+    pub missing: Vec<String>,
 }
 
 impl ImportView {
@@ -107,6 +109,7 @@ impl ImportView {
             forgotten: outcome.forgotten,
             refusals: refusals.collect(),
             near: outcome.near.clone(),
+            missing: outcome.missing.clone(),
         }
     }
 }

@@ -253,7 +253,14 @@ pub fn tag_of(
     optional(&mut parts, updated.as_ref().map(|at| &at[..]));
     let mut small: Vec<Vec<Vec<u8>>> = Vec::with_capacity(source.messages.len());
     for message in &source.messages {
-        let mut parts = vec![message.role.name().as_bytes().to_vec()];
+        let mut role = message.role.name().as_bytes().to_vec();
+        // How its parts meet says which secrets are looked for: where a reader finds more parts in what was recorded
+        // before, it is cleaned anew.
+        for seam in &message.seams {
+            let ends = [seam.start, seam.end].map(|end| u64::try_from(end).unwrap_or(u64::MAX));
+            role.extend(ends.map(u64::to_be_bytes).as_flattened());
+        }
+        let mut parts = vec![role];
         optional(&mut parts, message.parent.as_deref().map(str::as_bytes));
         optional(&mut parts, message.model.as_deref().map(str::as_bytes));
         optional(&mut parts, time(message.at).as_ref().map(|at| &at[..]));
@@ -464,6 +471,68 @@ mod tests {
         assert_eq!(meeting(&whole), "see\n[image]\nend");
         let long = "ü".repeat(9_000);
         assert_eq!(of(&[&long, &long, "end"]), format!("{long}\n{long}\nend"));
+    }
+
+    #[test]
+    fn a_secret_meets_over_whatever_stands_between_its_parts() {
+        let (one, other) = ("see AKIAIO", "SFODNN7ZQRSTUV");
+        let between = [
+            &["[image]"][..],
+            &["[image]", "[audio]", "[file: a.pdf]"],
+            &["[file: a.txt]"],
+            &["[end of file: a.txt]", "[file: b.txt]"],
+            &["[tool: search]", "[result: search]", "[thinking]"],
+        ];
+        for marks in between {
+            let marks = marks.iter().map(|mark| Part::Mark(mark));
+            let parts: Vec<Part<'_>> = [Part::Written(one)]
+                .into_iter()
+                .chain(marks)
+                .chain([Part::Written(other), Part::Mark("[end]")])
+                .collect();
+            assert!(
+                meeting(&parts).starts_with("see AKIAIOSFODNN7ZQRSTUV\n"),
+                "{}",
+                meeting(&parts)
+            );
+        }
+        // What somebody wrote is a part, whatever it looks like.
+        let typed = of(&[one, "[image]", other]);
+        assert_eq!(typed, "see AKIAIO\n[image]\nSFODNN7ZQRSTUV");
+    }
+
+    #[test]
+    fn where_parts_meet_is_told_by_the_tag() {
+        let key = ImportKey::of_nobody().unwrap();
+        let message = |seams| SourceMessage {
+            id: "m".to_owned(),
+            parent: None,
+            role: crate::record::ledger::imported::ImportedRole::User,
+            text: "one\ntwo".to_owned(),
+            seams,
+            model: None,
+            at: None,
+        };
+        let tag = |seams| {
+            let source = SourceConversation {
+                source_id: "c".to_owned(),
+                title: None,
+                project: None,
+                created_at: None,
+                updated_at: None,
+                messages: vec![message(seams)],
+                current: None,
+                skipped: std::collections::BTreeMap::new(),
+            };
+            let rules = Hash32::from_bytes([0; 32]);
+            tag_of(&key, rules, ImportFormat::Claude, &source)
+        };
+        let seam = 3..4;
+        let with = tag(vec![seam.clone()]);
+        assert_eq!(with, tag(vec![seam]));
+        assert_ne!(with, tag(Vec::new()));
+        let other = 3..5;
+        assert_ne!(with, tag(vec![other]));
     }
 
     /// How many bytes are looked at to put so many parts of a length together.

@@ -182,6 +182,8 @@ pub struct ImportOutcome {
     pub is_torn: bool,
     /// Where only one title was wanted: others that have its words, up to a few.
     pub near: Vec<String>,
+    /// Parts that the file should have by the numbers of others, and has not.
+    pub missing: Vec<String>,
     /// That the import could not be put on record, as well.
     pub unrecorded: Option<OpenHomeError>,
     /// How many conversations on record can't be known again: their ids are hashes under a key that is lost.
@@ -296,6 +298,7 @@ struct ImportRun<'a> {
     refusals: Vec<RefusedPiece>,
     is_torn: bool,
     near: Vec<String>,
+    missing: Vec<String>,
 }
 
 impl<'a> ImportRun<'a> {
@@ -329,6 +332,7 @@ impl<'a> ImportRun<'a> {
             refusals: Vec::new(),
             is_torn: false,
             near: Vec::new(),
+            missing: Vec::new(),
         })
     }
 
@@ -415,6 +419,7 @@ impl<'a> ImportRun<'a> {
             fault,
             is_torn: self.is_torn,
             near: self.near,
+            missing: self.missing,
             unrecorded: None,
             forgotten: self.forgotten,
         };
@@ -436,8 +441,12 @@ impl<'a> ImportRun<'a> {
         piece: SourcePiece,
         cancelled: &CancellationToken,
     ) -> Result<(), OpenHomeError> {
-        self.counts.read += 1;
+        // What is missing is counted nowhere.
+        self.counts.read += u64::from(!matches!(piece, SourcePiece::Missing(_)));
         match piece {
+            SourcePiece::Missing(parts) => {
+                self.missing.extend(parts.iter().map(|part| clean(part)));
+            }
             SourcePiece::Conversation(source) => self.conversation(&source, cancelled)?,
             SourcePiece::Refused(refused) => self.refuse(refused),
             SourcePiece::Correction(source) => self.correction(&source),
