@@ -179,7 +179,8 @@ fn text(message: JsonFields<'_>, metadata: JsonFields<'_>) -> Result<JoinedText,
                 None => said.mark(&mark(one)),
             }
         }
-        if !content.0.contains_key("parts") {
+        // null is as good as nothing.
+        if content.0.get("parts").is_none_or(Value::is_null) {
             // Code, what it printed, and pages that were looked at have one text of their own.
             let own = ["text", "result"]
                 .into_iter()
@@ -361,6 +362,10 @@ mod tests {
                 "[image]\nlook\n[audio]\nspoken\n[file: a.pdf]\n[other]\n[part]",
             ),
             (json!({"content_type": "code", "text": "1+1"}), "1+1"),
+            (
+                json!({"content_type": "code", "parts": null, "text": "1+1"}),
+                "1+1",
+            ),
             (
                 json!({"content_type": "tether_browsing_display", "result": "page"}),
                 "page",

@@ -1,6 +1,8 @@
 //! Erasing: no copy of a text is left in any file of the home, and the evidence still holds.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gently::govern::sanitize::redact;
@@ -90,7 +92,7 @@ fn what_is_said_before_an_erasure_is_so() {
     assert!(
         told.contains(
             "the words were also shown to a model with 4 other questions, and go from there, too: "
-        ) && told.contains("/5 and 1 more\n"),
+        ) && told.contains("/5 and 1 more; their answers stay, and may repeat them. gently erase "),
         "{told}"
     );
     assert_eq!(numbers(&view["contexts"]), [3, 4, 5, 6]);
@@ -236,6 +238,36 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
             .all(|row| row["erased"] == true && row["what"].is_null()),
         "{rows:?}"
     );
+}
+
+/// SQLite does not wait for another connection that empties the log just then, and that one is no reader.
+#[test]
+fn somebody_else_who_empties_the_log_is_waited_for() {
+    let person = Person::new();
+    person.ask("Who was quetzalcoatl?");
+    let other = person.database();
+    let counted = other.query_row("SELECT count(*) FROM chat_turn", [], |row| row.get(0));
+    assert!(counted.is_ok_and(|turns: u32| turns > 0));
+    // The lock that a checkpoint holds, by SQLite's own numbers: the second byte of its locks.
+    let held = "import fcntl, sys, time
+shm = open(sys.argv[1], 'r+b')
+fcntl.lockf(shm, fcntl.LOCK_EX, 1, 121)
+print('held', flush=True)
+time.sleep(2)";
+    let mut holder = Command::new("python3")
+        .args(["-c", held])
+        .arg(person.at("gently.db-shm"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let out = holder.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let erased = person.gently(&["erase", "--yes", "last", "--json"]);
+    assert_eq!(erased.exits(0).json()["scrubbed"], true);
+    assert!(!is_readable(person.home(), b"quetzalcoatl"));
+    assert!(holder.wait().unwrap().success());
 }
 
 #[test]

@@ -1576,6 +1576,38 @@ fn a_model_is_shown_it_only_where_somebody_says_deep() {
     assert_eq!(consistent(&person), "yes");
 }
 
+/// What a model said of it is the model's, and nobody can tell which of its words are whose: it is named, and
+/// goes when somebody says so.
+#[test]
+fn an_answer_that_may_repeat_what_is_erased_is_named_with_what_erases_it() {
+    let (person, _server) = served(Behaviour::Says("It lives in the savannah.".to_owned()));
+    person.gently(&["init"]).exits(0);
+    import(&person, &two(), &[], 0);
+    person
+        .gently(&["ask", "--deep", "What of the zorilla?"])
+        .exits(0);
+    let planned = person
+        .gently(&["import", "erase", "import-1", "--dry-run"])
+        .exits(0);
+    let erased = person
+        .gently(&["import", "erase", "import-1", "--yes"])
+        .exits(0);
+    let mut commands = Vec::new();
+    for told in [&planned, &erased] {
+        let named = "; its answer stays, and may repeat them. gently erase ";
+        let mut lines = told.out.lines().chain(told.err.lines());
+        let line = lines.find_map(|line| line.split_once(named));
+        let (_, rest) = line.unwrap_or_else(|| panic!("{told:?}"));
+        commands.push(rest.strip_suffix(" erases it, too").unwrap().to_owned());
+    }
+    assert_eq!(commands[0], commands[1]);
+    assert!(!holders(person.home(), b"savannah").is_empty());
+    person.gently(&["erase", &commands[0], "--yes"]).exits(0);
+    let left = holders(person.home(), b"savannah");
+    assert_eq!(left, Vec::<PathBuf>::new());
+    assert_eq!(consistent(&person), "yes");
+}
+
 #[test]
 fn a_passage_that_somebody_changed_is_shown_to_no_model() {
     let (person, server) = served(Behaviour::Says("I do not know.".to_owned()));

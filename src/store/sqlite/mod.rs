@@ -18,7 +18,7 @@ use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use refinery::{Migration, Runner};
 use rusqlite::config::DbConfig;
@@ -48,6 +48,8 @@ const LOG_STAYS: DbConfig = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// How long until what SQLite does not wait for is tried again.
+const AT_ONCE_WAIT: Duration = Duration::from_millis(20);
 
 /// More than the different statements of a turn, so that each is compiled once.
 const STATEMENTS: usize = 192;
@@ -949,9 +951,20 @@ impl Driver for Sqlite {
         if wait == ReaderWait::None {
             waits(Duration::ZERO)?;
         }
-        let busy = self.pragma::<i64>(what, "wal_checkpoint(TRUNCATE)", 0);
+        let begun = Instant::now();
+        let is_empty = loop {
+            let is_empty = self
+                .pragma::<i64>(what, "wal_checkpoint(TRUNCATE)", 0)
+                .map(|busy| busy == 0);
+            // SQLite waits for readers, and not for another connection that empties the log at this moment.
+            let is_over = wait == ReaderWait::None || begun.elapsed() >= BUSY_WAIT;
+            if is_over || !matches!(is_empty, Ok(false)) {
+                break is_empty;
+            }
+            std::thread::sleep(AT_ONCE_WAIT);
+        };
         waits(BUSY_WAIT)?;
-        Ok(busy? == 0)
+        is_empty
     }
 
     fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {

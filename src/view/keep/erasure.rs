@@ -280,21 +280,25 @@ fn several_destroyed(several: &[NamedExchange]) -> String {
     format!("destroys {what}{asked}: {ids}")
 }
 
-/// Where else the words stood that are erased: they go from there, too.
+/// Where else the words stood that are erased: they go from what the model was shown, and what it answered stays,
+/// which nobody can tell apart from words of its own.
 pub fn words_also_in(quoting: &[String]) -> Option<String> {
-    let count = quoting.len();
-    let exchanges = match count {
-        0 => return None,
-        1 => "another question, and go",
-        _ => "other questions, and go",
-    };
-    let many = if count == 1 {
-        String::new()
-    } else {
-        format!("{count} ")
+    let (first, count) = (quoting.first()?, quoting.len());
+    let (exchanges, answers, it) = match count {
+        1 => (
+            "another question, and go".to_owned(),
+            "its answer stays, and may repeat them",
+            "it",
+        ),
+        _ => (
+            format!("{count} other questions, and go"),
+            "their answers stay, and may repeat them",
+            "the first",
+        ),
     };
     Some(format!(
-        "the words were also shown to a model with {many}{exchanges} from there, too: {}",
+        "the words were also shown to a model with {exchanges} from there, too: {}; {answers}. gently erase {first} \
+         erases {it}, too",
         named(quoting.iter().cloned())
     ))
 }
