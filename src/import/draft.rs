@@ -188,6 +188,10 @@ impl ConversationDraft {
             message.model.as_deref().unwrap_or_default(),
         )?;
         is_text("the text of a message", &message.text)?;
+        if message.parent.as_ref() == Some(id) && !self.ids.contains(id) {
+            let detail = format!("message {id:?} replies to itself");
+            return Err(ImportFault::new("loop", detail));
+        }
         if let Some(parent) = message.parent.as_ref().filter(|id| !self.ids.contains(*id)) {
             return Err(ImportFault::new(
                 "missing_parent",
@@ -530,7 +534,7 @@ mod tests {
             reason(&[message("1", None, "a"), message("2", Some("1"), "b")]),
             "read"
         );
-        assert_eq!(reason(&[message("1", Some("1"), "a")]), "missing_parent");
+        assert_eq!(reason(&[message("1", Some("1"), "a")]), "loop");
         assert_eq!(reason(&[message("1", Some("2"), "a")]), "missing_parent");
         assert_eq!(
             reason(&[message("1", None, "a"), message("1", None, "b")]),

@@ -562,8 +562,8 @@ impl LlmLog {
         let resolved = self.database.column_or_null("responses", "resolved_model");
         let reasoning = self.database.column_or_null("responses", "reasoning");
         let sql = format!(
-            "SELECT coalesce(conversation_id, id), {title}, datetime_utc, id, coalesce({resolved}, model), system,
-             prompt, response, {reasoning} FROM responses WHERE rowid = ?1"
+            "SELECT coalesce(conversation_id, id) AS conversation_id, {title} AS name, datetime_utc, id,
+             coalesce({resolved}, model) AS model, system, prompt, response, {reasoning} FROM responses WHERE rowid = ?1"
         );
         let found = self.database.row(&sql, &[QueryValue::Row(row)], |row| {
             named.see(row)?;
@@ -946,6 +946,22 @@ mod tests {
         );
         alone.end.unwrap();
         assert_eq!(conversations(&alone.pieces)[0].source_id, "c");
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_named_as_its_column_is() {
+        let read = read(
+            "INSERT INTO conversations VALUES ('c', x'ff00', 'm');
+             INSERT INTO responses(id, model, prompt, response, conversation_id) VALUES ('r', 'm', 'p', 'a', 'c')",
+        );
+        let [crate::import::SourcePiece::Refused(refused)] = &read.pieces[..] else {
+            panic!("one is refused");
+        };
+        assert!(
+            refused.detail.contains("its column \"name\""),
+            "{}",
+            refused.detail
+        );
     }
 
     #[test]

@@ -371,7 +371,8 @@ impl ReadStore {
             councils: rows.answers.faults() + rows.reviews.faults(),
             handoffs: rows.handoffs.faults(),
             checks: number(self.wrong_check_parts()?.len()) + self.stray_check_sums()?,
-            imported: rows.imported.faults() + number(rows.unlike_messages.len()),
+            imported: rows.imported.faults()
+                + number(rows.unlike_messages.len() + self.erased_with_hint()?.len()),
             erased: number(erased.count()),
             settings: u64::from(!rows.settings.holds()?),
             indexed,
@@ -419,6 +420,7 @@ impl WriteStore {
             self.mend_imported_messages(*line, &[])?;
         }
         rows.imported.mend(self, "line")?;
+        self.forget_hints_of_erased()?;
         for line in again {
             let Some(row) = self.artifact_of_line(line)? else {
                 continue;

@@ -84,6 +84,9 @@ fn numbers_of_line(line: u64) -> (u64, u64) {
     (message_number(line, 0), message_number(line + 1, 0) - 1)
 }
 
+/// An erased conversation has no hint of its source: whatever stands there is none of ours.
+const ERASED_WITH_HINT: &str = "state = 'erased' AND source_tag IS NOT NULL";
+
 /// Which imported messages are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedFilter {
@@ -277,6 +280,12 @@ impl ReadStore {
                      LEFT JOIN imported_conversation c ON c.line = m.n >> 20
                     WHERE c.line IS NULL OR c.state = 'erased' OR m.line <> m.n >> 20 OR m.i <> m.n & 1048575";
         self.list("look for stray messages", sql, values![])
+    }
+
+    /// Lines of erased conversations beside which something stands where a hint of their source was.
+    pub fn erased_with_hint(&self) -> Result<Vec<u64>, StoreError> {
+        let sql = format!("SELECT line FROM imported_conversation WHERE {ERASED_WITH_HINT}");
+        self.list("look for hints of what is erased", &sql, values![])
     }
 
     /// An imported conversation by its id.
@@ -621,6 +630,14 @@ impl WriteStore {
     pub fn tag_import(&mut self, line: u64, tag: &[u8]) -> Result<(), StoreError> {
         let sql = "UPDATE imported_conversation SET source_tag = ?2 WHERE line = ?1";
         self.change("note what a source was like", sql, values![line, tag])
+            .map(drop)
+    }
+
+    /// Takes away what stands where hints of the sources of erased conversations were.
+    pub(super) fn forget_hints_of_erased(&self) -> Result<(), StoreError> {
+        let sql =
+            format!("UPDATE imported_conversation SET source_tag = NULL WHERE {ERASED_WITH_HINT}");
+        self.change("make derived rows again", &sql, values![])
             .map(drop)
     }
 

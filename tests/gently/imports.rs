@@ -857,6 +857,19 @@ fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
             "{word}"
         );
     }
+    // Nor can somebody keep one beside it unseen.
+    let kept = "UPDATE imported_conversation SET source_tag = ?1 WHERE id = 'imported:000001'";
+    let database = unguarded(person.at("gently.db"));
+    assert_eq!(database.execute(kept, [WORD.as_bytes()]).unwrap(), 1);
+    drop(database);
+    let told = person.gently(&["audit", "verify", "-v"]).exits(1).out;
+    assert!(told.contains("column source_tag"), "{told}");
+    person.gently(&["audit", "rebuild"]).exits(0);
+    assert_eq!(
+        holders(person.home(), WORD.as_bytes()),
+        Vec::<PathBuf>::new()
+    );
+    assert_eq!(consistent(&person), "yes");
     let left = "SELECT count(*) FROM imported_conversation WHERE state <> 'erased' OR source_id IS NOT NULL
                    OR digest IS NOT NULL OR source_tag IS NOT NULL OR format IS NOT NULL";
     assert_eq!(count(&person, left), 0);
@@ -1457,6 +1470,10 @@ fn a_full_disk_in_the_middle_costs_what_does_not_fit() {
             .unwrap();
         stopped += u32::from(done.status.code() != Some(0));
         assert!(matches!(done.status.code(), Some(0 | 2 | 3)), "{done:?}");
+        // What came of the file may find no room, where conversations have.
+        let told = String::from_utf8_lossy(&done.stdout);
+        let is_none = told.lines().any(|line| line.trim() == "0  recorded");
+        assert_eq!(told.contains("nothing was recorded"), is_none, "{done:?}");
     }
     assert!(stopped > 0, "no limit was small enough");
     import(&person, &many(900), &[], 0);

@@ -32,6 +32,11 @@ impl RowCheck<'_> {
             let expected = "no row: no imported conversation on record gives one";
             self.fault(None, place, expected, "one");
         }
+        let with_hint = self.store.erased_with_hint();
+        for line in self.rows(with_hint)?.unwrap_or_default() {
+            let place = format!("imported_conversation of line {line}, column source_tag");
+            self.fault(None, place, "nothing: it is erased", "something");
+        }
         let mut found = Vec::new();
         let read = self.store.each_imported(&mut |row| {
             found.push((row.line, row));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -93,7 +94,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only what has this title, in whatever case
-    #[arg(long, value_name = "TITLE")]
+    #[arg(long, value_name = "TITLE", value_parser = NonEmptyStringValueParser::new())]
     only: Option<String>,
 }
 
@@ -414,6 +415,9 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     let head = match (&outcome.id, dry_run) {
         (Some(id), _) => format!("{}  from {from}", short_name(id)),
         (None, true) => format!("dry run: nothing was recorded, from {from}"),
+        (None, false) if counts.recorded > 0 => {
+            format!("what became of the file is not on record, from {from}")
+        }
         (None, false) => format!("nothing was recorded, from {from}"),
     };
     let mut text = format!("{head}\n");
@@ -485,7 +489,7 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
         let what = one_or_more(counts.removed, "secret");
         line(
             counts.removed,
-            &format!("{what} removed before it was stored"),
+            &format!("{what} removed before anything was stored"),
         );
     }
     if conversations > 0 && !dry_run {

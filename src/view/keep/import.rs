@@ -25,7 +25,7 @@ pub struct RefusedPieceView {
 /// What became of a file: of what was read each is recorded, unchanged, refused or skipped.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportView {
-    /// The import on record; null where nothing was recorded.
+    /// The import on record; null where nothing was recorded, or what became of the file could not be (a full disk).
     pub import: Option<String>,
     /// Whether the file was only looked through, and what is recorded is what would be.
     pub dry_run: bool,

@@ -163,7 +163,7 @@ impl ImportEnd {
 
 /// What came of an import.
 pub struct ImportOutcome {
-    /// The import on record; none where nothing was recorded.
+    /// The import on record; none where nothing was recorded, or what became of the file could not be.
     pub id: Option<String>,
     /// Whose file it was.
     pub format: ImportFormat,
