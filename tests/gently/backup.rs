@@ -721,6 +721,20 @@ fn a_damaged_backup_restores_nothing() {
     assert_eq!(restore(&gently, &file).code, 0);
 }
 
+/// Which import is at work, as a killed one leaves it, is nothing of the home, and no import that ends meanwhile
+/// stops a backup.
+#[test]
+fn which_import_is_at_work_is_in_no_backup() {
+    let gently = Gently::new();
+    gently.ok(&["init"]);
+    let left = gently.home().join("keys/import.running");
+    fs::write(&left, "import:000001 1").unwrap();
+    let file = backup(&gently, "b.age");
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert!(!left.exists());
+}
+
 fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at] ^= 1;
