@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config;
 use crate::home::{CONTEXT, Home, HomeError, ScratchUse, make_scratch, remove_leftovers};
-use crate::keys::{KeyError, STORE_KEY, WorkFactor, sealed};
+use crate::keys::{IMPORT_RUNNING, KeyError, STORE_KEY, WorkFactor, sealed};
 use crate::os::{
     Leftover, LeftoverKind, LeftoverName, own_name, remove_dead_leftovers, uninterrupted,
 };
@@ -266,10 +266,13 @@ impl BackupState {
             }
         }
         let keys = home.root().join("keys");
-        // Who opens the backup has not the key of the database in it, nor one that was put away.
+        // Who opens the backup has not the key of the database in it, nor one that was put away. Which import is
+        // at work is nothing of the home, and may be over in the middle of this.
         let is_kept = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name == STORE_KEY || name.starts_with(&format!("{STORE_KEY}."))
+            name == STORE_KEY
+                || name.starts_with(&format!("{STORE_KEY}."))
+                || name.starts_with(IMPORT_RUNNING)
         };
         for path in files_under(&keys)?
             .into_iter()

@@ -542,13 +542,14 @@ fn whole(correction: SourceCorrection) -> Result<SourceCorrection, ImportFault> 
 
 /// Where the promotions of 0.7 are, in the folder of a project.
 const PROMOTIONS: &str = ".aua/state/promotions.jsonl";
-/// Where its pairs of texts are, one better than the other.
-const PAIRS: &str = "dpo_pairs";
+/// Where its pairs of texts are, one better than the other: its document doesn't say whether beside the state or
+/// among it.
+const PAIRS: [&str; 2] = ["dpo_pairs", ".aua/state/dpo_pairs"];
 /// What people do about one of them that can't be read.
 const MEND: &str =
     "Mend that, and give the same command again: what is on record already is not recorded twice";
 
-/// Reads the files of 0.7 in a folder: `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, each
+/// Reads the files of 0.7 in a folder: `.aua/state/promotions.jsonl` and `*.jsonl` in [`PAIRS`], each
 /// line one piece. What is known of each file that could be read comes back, by its name in the folder;
 /// one that could not is handed on as refused.
 ///
@@ -568,7 +569,7 @@ pub(super) fn read_flat(
             file: None,
             place: folder.display().to_string(),
             reason: match folder.is_dir() {
-                true => format!("it has neither {PROMOTIONS} nor {PAIRS}/*.jsonl"),
+                true => nothing_found(folder),
                 false => "there is no such folder".to_owned(),
             },
             remedy: "Name the folder of a project of version 0.7".to_owned(),
@@ -601,6 +602,15 @@ pub(super) fn read_flat(
     }
 }
 
+/// That a folder has none of the files, with the whole path of each that was looked for.
+fn nothing_found(folder: &Path) -> String {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let pairs = PAIRS.map(|pairs| whole.join(pairs).join("*.jsonl"));
+    let sought = [whole.join(PROMOTIONS)].into_iter().chain(pairs);
+    let sought: Vec<String> = sought.map(|path| path.display().to_string()).collect();
+    format!("none of these files is there: {}", sought.join(", "))
+}
+
 /// How a file of a folder is called.
 fn name_in(folder: &Path, path: &Path) -> String {
     let name = path.strip_prefix(folder).unwrap_or(path);
@@ -621,7 +631,7 @@ fn flat_files(folder: &Path, faults: &mut Vec<(String, SourceError)>) -> Vec<Pat
         faults.push((name, error));
     };
     let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-    let (promotions, pairs) = (folder.join(PROMOTIONS), folder.join(PAIRS));
+    let promotions = folder.join(PROMOTIONS);
     let mut found = Vec::new();
     // A link that leads nowhere is there, and is no file: opening it says so.
     match promotions.symlink_metadata() {
@@ -629,22 +639,24 @@ fn flat_files(folder: &Path, faults: &mut Vec<(String, SourceError)>) -> Vec<Pat
         Err(error) if is_gone(&error) => {}
         Err(error) => unread(&promotions, &error),
     }
-    let mut all = Vec::new();
-    match pairs.read_dir() {
-        Ok(entries) => {
-            for entry in entries {
-                match entry {
-                    Ok(entry) => all.push(entry.path()),
-                    Err(error) => unread(&pairs, &error),
+    for pairs in PAIRS.map(|pairs| folder.join(pairs)) {
+        let mut all = Vec::new();
+        match pairs.read_dir() {
+            Ok(entries) => {
+                for entry in entries {
+                    match entry {
+                        Ok(entry) => all.push(entry.path()),
+                        Err(error) => unread(&pairs, &error),
+                    }
                 }
             }
+            Err(error) if is_gone(&error) && pairs.symlink_metadata().is_err() => {}
+            Err(error) => unread(&pairs, &error),
         }
-        Err(error) if is_gone(&error) && pairs.symlink_metadata().is_err() => {}
-        Err(error) => unread(&pairs, &error),
+        all.retain(|path| path.as_os_str().as_encoded_bytes().ends_with(b".jsonl"));
+        all.sort();
+        found.extend(all);
     }
-    all.retain(|path| path.as_os_str().as_encoded_bytes().ends_with(b".jsonl"));
-    all.sort();
-    found.extend(all);
     found
 }
 
@@ -823,7 +835,7 @@ mod tests {
     fn a_file_of_an_agent_that_cannot_be_read_is_named_and_the_others_are_read() {
         use std::os::unix::ffi::OsStringExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let pairs = folder.path().join(PAIRS);
+        let pairs = folder.path().join(PAIRS[0]);
         std::fs::create_dir_all(folder.path().join(".aua/state")).unwrap();
         std::fs::create_dir(&pairs).unwrap();
         let nowhere = folder.path().join(PROMOTIONS);
@@ -1058,13 +1070,15 @@ mod tests {
             });
             (files, pieces)
         };
-        assert!(
-            read(folder.path())
-                .0
-                .unwrap_err()
-                .reason
-                .contains("it has neither")
-        );
+        let sought = read(folder.path()).0.unwrap_err().reason;
+        for name in [
+            PROMOTIONS,
+            "dpo_pairs/*.jsonl",
+            ".aua/state/dpo_pairs/*.jsonl",
+        ] {
+            let path = folder.path().join(name).display().to_string();
+            assert!(sought.contains(&path), "{path}: {sought}");
+        }
         std::fs::create_dir_all(folder.path().join(".aua/state")).unwrap();
         std::fs::create_dir(folder.path().join("dpo_pairs")).unwrap();
         std::fs::write(
@@ -1117,5 +1131,11 @@ mod tests {
             ("empty", "dpo_pairs/b.jsonl, line 3"),
         ];
         assert_eq!(refusals(&pieces), places);
+        // Pairs among the state are taken, too.
+        let among = folder.path().join(".aua/state/dpo_pairs");
+        std::fs::rename(folder.path().join("dpo_pairs"), among).unwrap();
+        let (files, moved) = read(folder.path());
+        assert_eq!(files.unwrap().len(), 2);
+        assert_eq!(moved.len(), pieces.len());
     }
 }

@@ -229,7 +229,7 @@ pub fn looks_like(path: &Path) -> Option<ImportFormat> {
 }
 
 /// Reads the files of version 0.7 of the adaptive utility agent in the folder of a project:
-/// `.aua/state/promotions.jsonl` and `dpo_pairs/*.jsonl`, a piece a line. What is known of each file
+/// `.aua/state/promotions.jsonl`, and `*.jsonl` of `dpo_pairs` there or beside `.aua`, a piece a line. What is known of each file
 /// that could be read comes back, by its name in the folder; one that could not is handed on as refused.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //! keeps what was imported from being guessed.
 
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ring::hmac;
 
@@ -11,6 +11,9 @@ use super::{KeyError, os_random};
 
 /// Name of its file.
 pub const IMPORT_KEY: &str = "import.key";
+/// Name of the file that says, beside the key, which import holds the lock. It counts only while somebody
+/// holds it: a killed import leaves it.
+pub const IMPORT_RUNNING: &str = "import.running";
 /// How many bytes it has.
 const LENGTH: usize = 32;
 /// How many bytes of its hash of a fixed text tell it from others.
@@ -21,9 +24,61 @@ pub struct ImportKey {
     key: hmac::Key,
     /// Nobody else imports into this home meanwhile; the system lets go of it when the process ends.
     _lock: Option<File>,
+    /// The file that says which import it is, from when it has a number.
+    running: Option<PathBuf>,
+}
+
+/// An import at work, in whatever process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningImport {
+    /// Its id, such as `import:000001`.
+    pub import: String,
+    /// The number of its process.
+    pub process: String,
+}
+
+impl Drop for ImportKey {
+    fn drop(&mut self) {
+        if let Some(path) = &self.running {
+            // Without the lock it says nothing, should it stay.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl ImportKey {
+    /// Says beside the key which import holds its lock, so that others know it from one that was killed.
+    pub fn name_running(&mut self, folder: &Path, import: &str) -> Result<(), KeyError> {
+        let path = folder.join(IMPORT_RUNNING);
+        let said = format!("{import} {}", std::process::id());
+        replace(&path, said.as_bytes(), PRIVATE_MODE)?;
+        self.running = Some(path);
+        Ok(())
+    }
+
+    /// The import that holds the lock now; none where nobody does.
+    pub fn running(folder: &Path) -> Result<Option<RunningImport>, KeyError> {
+        let said = match read_private(&folder.join(IMPORT_RUNNING)) {
+            Err(KeyError::Missing { .. }) => return Ok(None),
+            said => said?,
+        };
+        let path = folder.join(IMPORT_KEY);
+        let lock = match File::open(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            lock => lock.map_err(|e| io_error("open", &path, e))?,
+        };
+        match lock.try_lock_shared() {
+            Ok(()) => return Ok(None),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(e)) => return Err(io_error("lock", &path, e)),
+        }
+        let said = String::from_utf8_lossy(&said);
+        Ok(said.split_once(' ').map(|(import, process)| RunningImport {
+            import: import.to_owned(),
+            process: process.to_owned(),
+        }))
+    }
+
     /// The key of a home, by the folder of its keys; made where there is none. None while another process
     /// imports.
     pub fn take(folder: &Path) -> Result<Option<ImportKey>, KeyError> {
@@ -54,6 +109,7 @@ impl ImportKey {
         Ok(Some(ImportKey {
             key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
             _lock: Some(lock),
+            running: None,
         }))
     }
 
@@ -68,6 +124,7 @@ impl ImportKey {
         Ok(ImportKey {
             key: hmac::Key::new(hmac::HMAC_SHA256, &*random()?),
             _lock: None,
+            running: None,
         })
     }
 
@@ -78,6 +135,7 @@ impl ImportKey {
             Ok(bytes) if bytes.len() == LENGTH => Ok(ImportKey {
                 key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
                 _lock: None,
+                running: None,
             }),
             Ok(_) | Err(KeyError::Missing { .. }) => ImportKey::of_nobody(),
             Err(error) => Err(error),
@@ -130,6 +188,19 @@ mod tests {
         let again = ImportKey::take(&folder).unwrap().unwrap();
         assert_eq!(again.tag(parts()), tag);
         drop(again);
+        assert_eq!(ImportKey::running(&folder).unwrap(), None);
+        let mut third = ImportKey::take(&folder).unwrap().unwrap();
+        third.name_running(&folder, "import:000007").unwrap();
+        let running = ImportKey::running(&folder).unwrap().unwrap();
+        assert_eq!(running.import, "import:000007");
+        assert_eq!(running.process, std::process::id().to_string());
+        // What a killed one leaves says nothing.
+        let left = folder.join(IMPORT_RUNNING);
+        let said = std::fs::read(&left).unwrap();
+        drop(third);
+        assert!(!left.exists());
+        write_new(&left, &said, PRIVATE_MODE).unwrap();
+        assert_eq!(ImportKey::running(&folder).unwrap(), None);
         std::fs::write(folder.join(IMPORT_KEY), b"short").unwrap();
         let made = ImportKey::take(&folder).unwrap().unwrap();
         assert_ne!(made.tag(parts()), tag);

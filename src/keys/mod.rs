@@ -7,6 +7,7 @@
 //!   signing.key            0600   an OpenSSH private key, Ed25519, without a passphrase
 //!   signing.key.pub        0644   ssh-ed25519 AAAA… ledger@gently.invalid
 //!   import.key             0600   32 bytes, from the first import on
+//!   import.running         0600   which import is at work, while it is
 //!   allowed_signers        0644   one line a key, as in the ledger (format, section 6)
 //! ```
 //!
@@ -30,7 +31,7 @@ mod vault;
 
 pub use auth::{Ask, AuthKey};
 pub use error::KeyError;
-pub use import_key::{IMPORT_KEY_MARK, ImportKey};
+pub use import_key::{IMPORT_KEY_MARK, IMPORT_RUNNING, ImportKey, RunningImport};
 pub use sealed::WorkFactor;
 pub use signer::{Signer, read_public_key};
 pub use signing::SigningKey;

@@ -708,7 +708,13 @@ fn a_damaged_backup_restores_nothing() {
         let ran = restore(&gently, &damaged);
         assert_eq!(ran.code, 2, "try {n}: {ran:?}");
         assert!(
-            ran.err.contains("can't be decrypted") || ran.err.contains("wrong passphrase"),
+            [
+                "can't be decrypted",
+                "wrong passphrase",
+                "is no backup: it "
+            ]
+            .iter()
+            .any(|words| ran.err.contains(words)),
             "try {n}: {ran:?}"
         );
         assert!(!gently.home().exists(), "try {n}");
@@ -719,6 +725,43 @@ fn a_damaged_backup_restores_nothing() {
         "something was left behind"
     );
     assert_eq!(restore(&gently, &file).code, 0);
+}
+
+/// Which import is at work, as a killed one leaves it, is nothing of the home, and no import that ends meanwhile
+/// stops a backup.
+#[test]
+fn which_import_is_at_work_is_in_no_backup() {
+    let gently = Gently::new();
+    gently.ok(&["init"]);
+    let left = gently.home().join("keys/import.running");
+    fs::write(&left, "import:000001 1").unwrap();
+    let file = backup(&gently, "b.age");
+    lose(&gently);
+    assert_eq!(restore(&gently, &file).code, 0);
+    assert!(!left.exists());
+}
+
+/// Whoever names another file is told what it is and what to do, before a passphrase is asked for.
+#[test]
+fn what_is_no_backup_is_said_in_plain_words() {
+    let gently = Gently::new();
+    let file = gently.beside("other");
+    let restored = |file: &Path| gently.run(&["restore", file.to_str().unwrap()], &[]);
+    for (content, words) in [
+        ("", "is no backup: it is empty."),
+        ("Dear diary", "is no backup: it does not begin as one does."),
+        (
+            "{\"conversation\":\"a\",\"role\":\"user\",\"text\":\"b\"}\n",
+            "gently import jsonl ",
+        ),
+    ] {
+        fs::write(&file, content).unwrap();
+        restored(&file).says(2, words);
+        restored(&file).says(2, "gently backup FILE wrote: ");
+    }
+    restored(gently.dir.path()).says(2, "is no backup: it is a folder.");
+    restored(&gently.beside("absent")).says(2, "absent: there is no such file");
+    assert!(!gently.home().exists());
 }
 
 fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {

@@ -1422,6 +1422,151 @@ fn killed_or_ended_in_the_middle_the_next_one_goes_on() {
     assert_eq!(consistent(&person), "yes");
 }
 
+/// While an import runs it is called so, and can't be erased; one that was killed ended in the middle.
+#[test]
+fn an_import_that_runs_is_told_from_one_that_was_killed() {
+    let person = somebody();
+    let path = file(&person, &many(6000));
+    let mut child = begun(&person, &path);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let listed = || {
+        let seen = person.gently(&["import", "list"]).exits(0).out;
+        let json = person.gently(&["import", "list", "--json"]).exits(0).json();
+        (seen, json["imports"][0]["running"].clone())
+    };
+    let (seen, is_running) = listed();
+    assert!(seen.contains("running, in process "), "{seen}");
+    assert!(!seen.contains("ended in the middle"), "{seen}");
+    assert_eq!(is_running, true);
+    for more in ["--yes", "--dry-run"] {
+        let refused = person.gently(&["import", "erase", "1", more]).exits(2).err;
+        let process = format!("import-1 is still running, in process {}", child.id());
+        assert!(refused.contains(&process), "{refused}");
+        assert!(refused.contains("Wait until it has ended"), "{refused}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (seen, is_running) = listed();
+    assert!(seen.contains("ended in the middle"), "{seen}");
+    assert_eq!(is_running, false);
+    person.gently(&["import", "erase", "1", "--yes"]).exits(0);
+    // While the next one is at work, the one that was killed is not called running.
+    let path = file(&person, &many(3));
+    person.gently(&["import", "jsonl", &path]).exits(0);
+    assert!(!person.at("keys/import.running").exists());
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// Who is asked before erasing sees what goes: how much, what it is called, and that its record goes with it.
+#[test]
+fn what_an_erasing_takes_is_said_by_titles_and_numbers() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let args = ["import", "erase", "1", "--dry-run"];
+    let said = person.gently(&args).exits(0).out;
+    let first =
+        "destroys 2 imported conversations, with 3 messages: \"Of animals\", \"And the wombat?\"\n";
+    assert!(said.starts_with(first), "{said}");
+    assert!(
+        said.contains("the record of the import goes with that: what became of its file, and its SHA-256 (import-1)"),
+        "{said}"
+    );
+    let ran = person.gently(&["import", "erase", "1", "--dry-run", "--json"]);
+    let told = ran.exits(0).json();
+    let expected = json!([
+        {"conversation": "imported:000001", "title": "Of animals", "messages": 2},
+        {"conversation": "imported:000002", "title": null, "messages": 1}
+    ]);
+    assert_eq!(told["imported"], expected, "{told:#}");
+    let said = person
+        .gently(&["erase", "imported-1", "--dry-run"])
+        .exits(0);
+    let one = "destroys the imported conversation imported-1, with 2 messages: \"Of animals\"\n";
+    assert_eq!(said.out.lines().next(), Some(one.trim_end()), "{said:?}");
+}
+
+/// Programs write the record's ids, in `--json`; what is typed may have either form.
+#[test]
+fn json_has_one_form_of_ids_and_every_command_takes_both() {
+    fn ids(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Array(all) => all.iter().for_each(|one| ids(one, found)),
+            // Sentences are for people, and have the names of screens.
+            Value::Object(all) => {
+                let fields = all.iter().filter(|(name, _)| *name != "would");
+                fields.for_each(|(_, one)| ids(one, found));
+            }
+            Value::String(text) if text.starts_with("import") => found.push(text.clone()),
+            _ => {}
+        }
+    }
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    let mut changed = two();
+    changed[2]["text"] = json!("And the wombat now?");
+    import(&person, &changed, &[], 0);
+    for args in [
+        &["import", "list"][..],
+        &["import", "show", "import-1"],
+        &["import", "erase", "import-1", "--dry-run"],
+        &["conversation", "list", "--imported"],
+        &["conversation", "show", "imported-2"],
+        &["conversation", "delete", "imported-2", "--dry-run"],
+        &["erase", "imported-2", "--dry-run"],
+        &["search", "wombat"],
+    ] {
+        let long: Vec<String> = args
+            .iter()
+            .map(|word| match word.split_once('-') {
+                Some((kind @ ("import" | "imported"), n)) => format!("{kind}:00000{n}"),
+                _ => (*word).to_owned(),
+            })
+            .collect();
+        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        let told = person.gently(&[args, &["--json"]].concat()).exits(0).json();
+        let other = person.gently(&[long.as_slice(), &["--json"]].concat());
+        assert_eq!(other.exits(0).json(), told, "{args:?}");
+        let mut found = Vec::new();
+        ids(&told, &mut found);
+        assert!(!found.is_empty(), "{args:?}");
+        let is_short = |id: &&String| id.starts_with("import-") || id.starts_with("imported-");
+        assert_eq!(found.iter().find(is_short), None, "{args:?}: {told:#}");
+    }
+}
+
+/// What was imported is found by when that was, whatever time it has itself: whoever asks for a time is told.
+#[test]
+fn the_help_of_a_search_says_which_time_counts_of_imported_messages() {
+    let person = somebody();
+    import(&person, &two(), &[], 0);
+    // The conversation itself is of 2023.
+    let found = |args: &[&str]| person.gently(args);
+    found(&["search", "zorilla", "--since", "today"]).exits(0);
+    found(&["search", "zorilla", "--until", "2024-06-01"]).exits(1);
+    let help = found(&["search", "--help"]).exits(0).out;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "of imported messages, the day they were imported";
+    assert_eq!(help.matches(said).count(), 2, "{help}");
+}
+
+#[test]
+fn whoever_names_the_company_is_told_the_program() {
+    let person = somebody();
+    for (typed, meant) in [
+        ("openai", "chatgpt"),
+        ("OpenAI", "chatgpt"),
+        ("gpt", "chatgpt"),
+        ("chat-gpt", "chatgpt"),
+        ("anthropic", "claude"),
+    ] {
+        let ran = person.gently(&["import", typed, "export.zip"]).exits(2);
+        let line = format!("gently import {meant} export.zip");
+        assert!(ran.err.contains("did you mean"), "{typed}: {ran:?}");
+        assert!(ran.err.contains(&line), "{typed}: {ran:?}");
+    }
+}
+
 #[test]
 fn two_at_once_lose_nothing() {
     let person = somebody();
@@ -1712,6 +1857,19 @@ fn the_files_of_an_agent_are_taken_over_once() {
     assert_eq!(count(&person, rows), 2);
     let state = "SELECT count(*) FROM corrections WHERE source = 'import' AND state = 'proposed'";
     assert_eq!(count(&person, state), 1);
+    let ran = person
+        .gently(&["import", "erase", "1", "--dry-run"])
+        .exits(0);
+    assert!(
+        ran.out
+            .contains("1 correction that came with it stays: gently correction list --all shows")
+            && ran.out.contains("gently correction retire correction-N")
+            && ran
+                .out
+                .contains("2 promotions and audit logs that came with it stay"),
+        "{ran:?}"
+    );
+    assert!(!ran.out.contains("no way back to the texts"), "{ran:?}");
     // They bind nothing: there is no specialist.
     assert_eq!(
         count(

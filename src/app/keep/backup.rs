@@ -1,6 +1,8 @@
 //! The whole home in one encrypted file, and back.
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
@@ -8,8 +10,9 @@ use zeroize::Zeroizing;
 use crate::backup::{self, BackupError, BackupOptions, Manifest, RestoredFiles};
 use crate::config::Config;
 use crate::home::Home;
+use crate::import::looks_like;
 use crate::keys::{KeyError, StoreKey};
-use crate::os::shell_word;
+use crate::os::{shell_word, why_unread};
 use crate::recorder::Paths;
 use crate::store::{CAN_ENCRYPT, FoundKey, SealFault, StoreError};
 use crate::verify::Report;
@@ -37,6 +40,61 @@ pub fn backup(home: &Home, file: &Path, force: bool) -> Result<Manifest, OpenHom
         now: open::clock()?,
     };
     Ok(backup::backup(home, file, &options)?)
+}
+
+/// How every backup begins, as an encrypted file of age does.
+const BEGINS: &[u8] = b"age-encryption.org/v1\n";
+
+/// Refuses what is no backup before anybody is asked for its passphrase, and says what it is and what to do.
+fn refuse_other_files(file: &Path) -> Result<(), OpenHomeError> {
+    let refused = |what: &str, next: &str| {
+        OpenHomeError::Refused(format!(
+            "{} is no backup: {what}. A backup is the one file that gently backup FILE wrote: {next}",
+            file.display()
+        ))
+    };
+    let unread = |error: std::io::Error| {
+        let why = why_unread(&error);
+        OpenHomeError::Refused(format!("cannot open {}: {why}", file.display()))
+    };
+    // What a pipe gives can be read once, by whoever unpacks it.
+    let found = file.metadata().map_err(unread)?;
+    if !found.is_file() && !found.is_dir() {
+        return Ok(());
+    }
+    if found.is_dir() {
+        return Err(refused(
+            "it is a folder",
+            "name that file. A home that somebody copied as a folder is used as it is: GENTLY_HOME=DIR gently audit \
+             verify",
+        ));
+    }
+    let mut begins = Vec::new();
+    let opened = File::open(file).map_err(unread)?;
+    let read = opened.take(BEGINS.len() as u64).read_to_end(&mut begins);
+    read.map_err(unread)?;
+    if begins == BEGINS {
+        return Ok(());
+    }
+    if begins.is_empty() {
+        return Err(refused("it is empty", "use another copy of yours"));
+    }
+    let what = "it does not begin as one does";
+    Err(match looks_like(file) {
+        Some(format) => refused(
+            what,
+            &format!(
+                "name that one. This looks like {}, and comes along with: gently import {} {}",
+                format.shown_file(),
+                format.name(),
+                shell_word(file)
+            ),
+        ),
+        None => refused(
+            what,
+            "name that one; if this was one and is damaged, another copy of it",
+        ),
+    })
 }
 
 /// A home that was restored, and what a check of it found.
@@ -146,6 +204,7 @@ pub fn restore(
         }
         .into());
     }
+    refuse_other_files(file)?;
     let config = Config::load(root, &open::env)?;
     let copy = key_copy.map(KeyCopy::of).transpose()?;
     let passphrase = passphrase(&config, &file.display().to_string())?;

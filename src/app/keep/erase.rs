@@ -12,7 +12,7 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::models::wire::Wire;
 use crate::os::shell_word;
 use crate::record::ledger::council::{COUNCIL, council_of};
-use crate::record::ledger::imported::IMPORT;
+use crate::record::ledger::imported::{IMPORT, ImportedState};
 use crate::record::ledger::item;
 use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
@@ -23,6 +23,7 @@ use crate::store::{ArtifactFilter, GivenTitle, ReadStore, StoreError};
 use crate::app::ask::model_choice::server;
 use crate::app::find::{self, FindError, IdKind, MeantId};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::app::look::imported::listed;
 use crate::app::look::session::question_begins;
 use crate::app::moment::older_than;
 use crate::app::prove::handed_on::handed_on;
@@ -82,6 +83,11 @@ pub struct ErasurePlan {
     pub question: Option<String>,
     /// What screens call the answers and reviews of councils whose record goes: they stay.
     pub council_turns: Vec<String>,
+    /// The imported conversations among the artifacts.
+    pub imported: Vec<ErasedImport>,
+    /// How many corrections, and how many promotions and audit logs, came with the import that is meant: they
+    /// stay.
+    pub stay_beside: (u64, u64),
     /// Ids of imported conversations that took the place of one that goes: they stay.
     pub newer: Vec<String>,
     /// Why, unless it was said: what is old is erased by a rule.
@@ -108,6 +114,43 @@ impl ErasurePlan {
         let stays = |one: &NamedExchange| self.said_about.contains(&one.id);
         let contexts = self.contexts.iter();
         contexts.filter(move |one| !refers(one) && !stays(one) && has_words(one))
+    }
+}
+
+/// An imported conversation that would be erased.
+#[derive(Clone, Debug)]
+pub struct ErasedImport {
+    /// Its id, such as `imported:000001`.
+    pub id: String,
+    /// What its source called it.
+    pub title: Option<String>,
+    /// What a list calls it.
+    pub called: String,
+    /// How many messages it has.
+    pub messages: u64,
+    /// Whether another one took its place.
+    pub is_replaced: bool,
+}
+
+impl ErasedImport {
+    /// Those among some artifacts, in their order.
+    fn among(store: &ReadStore, artifacts: &[String]) -> Result<Vec<ErasedImport>, OpenHomeError> {
+        let mut all = Vec::new();
+        for id in artifacts {
+            let Some(row) = store.imported(id)? else {
+                continue;
+            };
+            let is_replaced = row.state == ImportedState::Replaced;
+            let listed = listed(store, row)?;
+            all.push(ErasedImport {
+                id: id.clone(),
+                called: listed.called(),
+                messages: listed.row.messages,
+                title: listed.title,
+                is_replaced,
+            });
+        }
+        Ok(all)
     }
 }
 
@@ -176,7 +219,9 @@ pub fn plan(
             let all = store.imported_with(id)?;
             let ids = all.iter().map(|row| row.id.as_str());
             let erasure = with_emptied_imports(store, imported(store, ids)?, Some(id))?;
-            return planned(store, config, &erasure, None);
+            let mut planned = planned(store, config, &erasure, None)?;
+            planned.stay_beside = beside_import(store, id)?;
+            return Ok(planned);
         }
         EraseTarget::OlderThan(typed) => {
             let limit = older_than(RequestField::OlderThan, typed, open::clock()?);
@@ -277,6 +322,8 @@ fn planned(
         said_about: said_about(store, &reach)?,
         council_turns: council_turns(store, &reach)?,
         newer: newer(store, &reach.artifacts)?,
+        imported: ErasedImport::among(store, &reach.artifacts)?,
+        stay_beside: (0, 0),
         exchanges,
         titles: Vec::new(),
         titled: Vec::new(),
@@ -439,6 +486,19 @@ fn with_emptied_imports(
         artifacts,
         ..erasure
     })
+}
+
+/// How many corrections came with an import, and how much else beside its conversations, as its record says.
+fn beside_import(store: &ReadStore, id: &str) -> Result<(u64, u64), StoreError> {
+    let row = store.artifacts(ArtifactFilter::Id(id))?.into_iter().next();
+    let content = row.and_then(|row| item::content(row.document.as_deref()));
+    let corrections = content.map_or(0, |said| said["corrections"].as_u64().unwrap_or_default());
+    let conversations = store.imported_with(id)?.len();
+    let others = store
+        .texts_of_import(id)?
+        .len()
+        .saturating_sub(conversations);
+    Ok((corrections, u64::try_from(others).unwrap_or(u64::MAX)))
 }
 
 /// Imported conversations that took the place of some that go, and are not among them.

@@ -71,8 +71,17 @@ const OTHER_COMMANDS: [(&[&str], &str); 13] = [
 const MODEL_IN_USE: &str = "config set model.default";
 
 /// Other names of commands behind a group, where it has the command.
-const OTHER_NAMES: [(&str, &str); 9] = [
+const OTHER_NAMES: [(&str, &str); 17] = [
     ("acknowledge", "ack"),
+    // Behind `import`: by whom a program is, where its name was asked for.
+    ("anthropic", "claude"),
+    ("chat-gpt", "chatgpt"),
+    ("chat_gpt", "chatgpt"),
+    ("claude.ai", "claude"),
+    ("gpt", "chatgpt"),
+    ("json", "jsonl"),
+    ("open-ai", "chatgpt"),
+    ("openai", "chatgpt"),
     ("delete", "retire"),
     ("delete", "revoke"),
     ("delete", "withdraw"),
@@ -316,7 +325,8 @@ impl<'a> StrayWord<'a> {
     /// The command behind a group that is also known by this word.
     fn other_name(&self) -> Option<&'static str> {
         let has = |name: &str| self.behind.find_subcommand(name).is_some();
-        let is_it = |(word, name): &&(&str, &str)| *word == self.word && has(name);
+        let typed = self.word.to_lowercase();
+        let is_it = |(word, name): &&(&str, &str)| *word == typed && has(name);
         let (_, name) = OTHER_NAMES.iter().find(is_it)?;
         (!self.path.is_empty()).then_some(*name)
     }

@@ -16,7 +16,7 @@ use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::app::keep::erase::{self, EraseTarget};
 use crate::app::keep::import::{
     ImportCounts, ImportEnd, ImportOutcome, ImportRequest, ImportSource, ImportSummary, import,
-    imports, look_through, shown,
+    imports, look_through, refuse_running, shown,
 };
 use crate::app::words::and_more;
 use crate::os::shell_word;
@@ -123,7 +123,7 @@ pub struct MigrateArgs {
     /// The version that it is taken to: 0.8
     #[arg(long, value_name = "VERSION")]
     to: String,
-    /// The folder of the project, with .aua/state/promotions.jsonl or dpo_pairs
+    /// The folder of the project, with .aua/state/promotions.jsonl, or with dpo_pairs or .aua/state/dpo_pairs
     folder: PathBuf,
     /// Go through all of it, say what would be recorded, and record nothing
     #[arg(long)]
@@ -549,6 +549,10 @@ fn summary_line(import: &ImportSummary) -> String {
         &format!("{}{here} of it here{replaced}", format.unwrap_or_default()),
     );
     let said = match &import.content {
+        None if import.running.is_some() => {
+            let process = import.running.as_deref().unwrap_or_default();
+            format!("running, in process {process}")
+        }
         None if import.at.is_some() => "what became of its file is not here any more".to_owned(),
         None => "ended in the middle: the same file, imported again, goes on".to_owned(),
         Some(content) => counts_line(content),
@@ -610,6 +614,7 @@ async fn erase_all(
 ) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     let (found, _) = shown(&home, typed)?;
+    refuse_running(&found)?;
     let target = EraseTarget::Import(found.id);
     if consent.dry_run {
         let planned = erase::plan(&*open::store(&home)?, &open::config(&home)?, &target)?;

@@ -39,10 +39,11 @@ pub struct SearchArgs {
     /// What does not occur; -WORD is the same
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     pub without: Vec<String>,
-    /// Nothing older: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h or 3d
+    /// Nothing older: 2025-12-31T04:25:37Z, 2025-12-31, today, yesterday, or an age like 2h or 3d; of imported
+    /// messages, the day they were imported
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only what is older than that
+    /// Only what is older than that; of imported messages, the day they were imported
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Of one conversation: its first digits, its title, or last

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::keep::erase::{ErasurePlan, NamedExchange};
+use crate::app::keep::erase::{ErasedImport, ErasurePlan, NamedExchange};
 use crate::app::words::counted;
 use crate::record::ledger::council::COUNCIL;
 use crate::record::ledger::imported::IMPORT;
@@ -114,9 +114,33 @@ pub struct ErasureReachView {
     /// Answers and reviews of councils whose record goes; they stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub council_turns: Vec<String>,
+    /// The imported conversations among the artifacts, with their titles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<ErasedImportView>,
     /// Imported conversations that took the place of one that goes, and stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub newer: Vec<String>,
+}
+
+/// An imported conversation that would be erased.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErasedImportView {
+    /// Its id, such as `imported:000001`.
+    pub conversation: String,
+    /// What its source called it; null without a title.
+    pub title: Option<String>,
+    /// How many messages it has.
+    pub messages: u64,
+}
+
+impl ErasedImportView {
+    fn of(one: &ErasedImport) -> ErasedImportView {
+        ErasedImportView {
+            conversation: one.id.clone(),
+            title: one.title.clone(),
+            messages: one.messages,
+        }
+    }
 }
 
 /// An exchange without a word of it.
@@ -161,6 +185,7 @@ impl ErasureReachView {
             handed_on: plan.handed_on.clone(),
             said_about: plan.said_about.clone(),
             council_turns: plan.council_turns.clone(),
+            imported: plan.imported.iter().map(ErasedImportView::of).collect(),
             newer: plan.newer.clone(),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
@@ -169,20 +194,34 @@ impl ErasureReachView {
 
 fn sentences(plan: &ErasurePlan) -> Vec<String> {
     if plan.is_empty() {
-        return vec![
-            "nothing to erase: it was erased before, was never kept, or nothing is that old"
-                .to_owned(),
-        ];
+        let nothing =
+            "nothing to erase: it was erased before, was never kept, or nothing is that old";
+        let stay = corrections_stay(plan).into_iter().chain(others_stay(plan));
+        return [nothing.to_owned()].into_iter().chain(stay).collect();
     }
-    let names = plan
-        .artifact_names
-        .iter()
-        .map(|name| spelled_on_a_line(name));
-    let (artifacts, exchanges) = (named(names), plan.exchanges.as_slice());
+    // Imported conversations are told by their titles, and their import by what it is.
+    let is_import = |id: &str| id.split(':').next() == Some(IMPORT);
+    let imports: Vec<&String> = plan.artifacts.iter().filter(|id| is_import(id)).collect();
+    let is_told = |id: &str| {
+        plan.imported.iter().any(|one| one.id == id) || !plan.imported.is_empty() && is_import(id)
+    };
+    let artifacts = plan.artifacts.iter().zip(&plan.artifact_names);
+    let untold: Vec<String> = match plan.imported.is_empty() {
+        true => artifacts.map(|(_, name)| spelled_on_a_line(name)).collect(),
+        false => artifacts
+            .filter(|(id, _)| !is_told(id))
+            .map(|(_, name)| spelled_on_a_line(name))
+            .collect(),
+    };
+    let is_all_told = untold.is_empty();
+    let (artifacts, exchanges) = (named(untold.into_iter()), plan.exchanges.as_slice());
     let is_council = |id: &String| id.split(':').next() == Some(COUNCIL);
     let of_council = !plan.artifacts.is_empty() && plan.artifacts.iter().all(is_council);
     let destroyed = match exchanges {
-        [] if plan.artifacts.is_empty() => None,
+        [] if is_all_told => None,
+        [] if plan.artifacts.len() == imports.len() => Some(format!(
+            "destroys {artifacts}, the record of an import: what became of its file, and its SHA-256"
+        )),
         [] if of_council => Some(format!(
             "destroys {artifacts}, a council's own record: who was asked, the votes and the choice"
         )),
@@ -218,22 +257,32 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
         let all = named(plan.said_about.iter().cloned());
         format!("said about it, and not erased with it: {all}; to erase one: gently erase {first}")
     });
-    let is_import = |id: &&String| id.split(':').next() == Some(IMPORT);
-    let imports: Vec<String> = plan.artifacts.iter().filter(is_import).cloned().collect();
-    let emptied = (!imports.is_empty()).then(|| {
-        let imports = named(imports.iter().map(|id| short_name(id)));
-        format!("with it goes what became of the file, and its SHA-256: {imports}")
+    let is_with_others = !imports.is_empty() && plan.artifacts.len() > imports.len();
+    let emptied = is_with_others.then(|| {
+        let named = named(imports.iter().map(|id| short_name(id)));
+        match imports.len() {
+            1 => format!(
+                "the record of the import goes with that: what became of its file, and its SHA-256 ({named})"
+            ),
+            _ => format!(
+                "the records of the imports go with that: what became of their files, and their SHA-256 ({named})"
+            ),
+        }
     });
     let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
     let referring = plan.referring.iter().map(|one| one.id.clone());
-    let stays = match exchanges.is_empty() && of_council {
+    let is_import_alone = !imports.is_empty() && !is_with_others;
+    let stays = match exchanges.is_empty() && (of_council || is_import_alone) {
         true => "times, numbers and commitments stay; there is no way back to that record",
         false => "times, numbers and commitments stay; there is no way back to the texts",
     };
     [
+        imported_destroyed(&plan.imported),
         destroyed,
         asked_for,
         emptied,
+        corrections_stay(plan),
+        others_stay(plan),
         newer_stay(plan),
         titles,
         words_also_in(&quoting),
@@ -247,6 +296,60 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// How many imported conversations go, what they are called, and with how many messages.
+fn imported_destroyed(all: &[ErasedImport]) -> Option<String> {
+    let messages: u64 = all.iter().map(|one| one.messages).sum();
+    let messages = counted(messages, "message");
+    let called = all
+        .iter()
+        .map(|one| format!("\"{}\"", spelled_on_a_line(&one.called)));
+    let older = all.iter().filter(|one| one.is_replaced).count();
+    let older = match (older, all.len()) {
+        (0, _) => String::new(),
+        (_, 1) => " (an older version, whose place a later one took)".to_owned(),
+        (1, _) => " (one is an older version, whose place a later one took)".to_owned(),
+        (older, _) => format!(" ({older} are older versions, whose place later ones took)"),
+    };
+    match all {
+        [] => None,
+        [one] => Some(format!(
+            "destroys the imported conversation {}, with {messages}{older}: {}",
+            short_name(&one.id),
+            named(called)
+        )),
+        several => Some(format!(
+            "destroys {} imported conversations, with {messages}{older}: {}",
+            several.len(),
+            named(called)
+        )),
+    }
+}
+
+/// That corrections of an import are one's own, and how to see them and take them back.
+fn corrections_stay(plan: &ErasurePlan) -> Option<String> {
+    let it = match plan.stay_beside.0 {
+        0 => return None,
+        1 => "1 correction that came with it stays",
+        several => &format!("{several} corrections that came with it stay"),
+    };
+    Some(format!(
+        "{it}: gently correction list --all shows them, gently correction retire correction-N takes one back, gently \
+         erase correction-N erases its text"
+    ))
+}
+
+/// That an import's promotions and audit log go one by one.
+fn others_stay(plan: &ErasurePlan) -> Option<String> {
+    let it = match plan.stay_beside.1 {
+        0 => return None,
+        1 => "a promotion or an audit log that came with it stays",
+        several => &format!("{several} promotions and audit logs that came with it stay"),
+    };
+    Some(format!(
+        "{it}: gently erase imported_promotion-N, or audit-N, erases one"
+    ))
 }
 
 fn one_destroyed(one: &NamedExchange, begins: Option<&str>) -> String {

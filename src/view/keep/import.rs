@@ -123,6 +123,8 @@ pub struct ImportSummaryView {
     pub at: Option<String>,
     /// What its artifact says; null of one that was ended before it was on record, or is erased.
     pub content: Option<Value>,
+    /// Whether it runs now, in this process or in another one.
+    pub running: bool,
     /// Whether what its artifact said is gone: no text of it was left.
     pub erased: bool,
     /// When all of it was erased; null of one of which something is here, or was lost.
@@ -140,6 +142,7 @@ impl ImportSummaryView {
             import: import.id.clone(),
             at: import.at.map(|at| at.to_string()),
             content: import.content.clone(),
+            running: import.running.is_some(),
             erased: import.at.is_some() && import.content.is_none(),
             erased_at: import.erased.map(|at| at.to_string()),
             conversations: import.conversations,

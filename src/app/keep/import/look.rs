@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::look::imported::{ListedImport, listed};
 use crate::home::Home;
+use crate::keys::{ImportKey, RunningImport};
 use crate::record::ledger::imported::{IMPORT, ImportedConversation, ImportedState};
 use crate::record::ledger::item::content;
 use crate::record::ledger::short_name::{record_name_of, short_name};
@@ -25,6 +26,8 @@ pub struct ImportSummary {
     pub conversations: u64,
     /// How many of these a later import replaced.
     pub replaced: u64,
+    /// The process that it runs in, while it does.
+    pub running: Option<String>,
     /// When all of it was erased; none of one of which something is here, or was lost.
     pub erased: Option<Seconds>,
 }
@@ -41,6 +44,21 @@ pub fn imports(home: &Home, most: u32) -> Result<(Vec<ImportSummary>, usize), Op
 /// All imports of a home, the oldest first.
 fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
     let store = open::store(home)?;
+    let keys = home.root().join("keys");
+    // One that ends meanwhile, or begins, was at work all the same.
+    let before = ImportKey::running(&keys)?;
+    let mut found = all_on_record(&store)?;
+    let running = ImportKey::running(&keys)?;
+    for import in found.iter_mut().filter(|import| import.at.is_none()) {
+        let is_it = |running: &&RunningImport| running.import == import.id;
+        let running = running.iter().chain(&before).find(is_it);
+        import.running = running.map(|running| running.process.clone());
+    }
+    Ok(found)
+}
+
+/// All imports that a home has on record, the oldest first.
+fn all_on_record(store: &ReadStore) -> Result<Vec<ImportSummary>, OpenHomeError> {
     store.reading(|store| {
         let mut found: Vec<ImportSummary> = Vec::new();
         for row in store.artifacts(ArtifactFilter::Kind(IMPORT))? {
@@ -54,6 +72,7 @@ fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
                 content,
                 conversations,
                 replaced,
+                running: None,
                 erased: erased.transpose()?.flatten(),
                 id: row.id,
             });
@@ -64,6 +83,7 @@ fn all(home: &Home) -> Result<Vec<ImportSummary>, OpenHomeError> {
                 found.push(ImportSummary {
                     conversations,
                     replaced,
+                    running: None,
                     erased: None,
                     id,
                     at: None,
@@ -83,6 +103,19 @@ fn count(store: &ReadStore, id: &str) -> Result<(u64, u64), OpenHomeError> {
     let replaced = all.iter().filter(is_replaced).count();
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     Ok((number(all.len()), number(replaced)))
+}
+
+/// Refuses what would be undone at once: an import that runs puts more on record.
+pub fn refuse_running(import: &ImportSummary) -> Result<(), OpenHomeError> {
+    let Some(process) = &import.running else {
+        return Ok(());
+    };
+    let name = short_name(&import.id);
+    Err(OpenHomeError::Refused(format!(
+        "{name} is still running, in process {process}: what it reads after an erasing would be recorded all the same. \
+         Wait until it has ended, or end it (Ctrl-C where it runs), and give the same command again; gently import list \
+         says whether it runs"
+    )))
 }
 
 /// One import, with its conversations that are on record with their texts, oldest first.

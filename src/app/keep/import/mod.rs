@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio_util::sync::CancellationToken;
 
-pub use look::{ImportSummary, imports, shown};
+pub use look::{ImportSummary, imports, refuse_running, shown};
 
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::app::moment::when;
@@ -220,7 +220,7 @@ pub async fn import(
     let keys = opened.home.root().join("keys");
     let forgotten = forgotten(&keys, &opened.store)?;
     let key = ImportKey::take(&keys)?;
-    let key = key.ok_or_else(|| {
+    let mut key = key.ok_or_else(|| {
         let why = "another import into this home is running: wait until it is over, and give the same command again";
         OpenHomeError::Refused(why.to_owned())
     })?;
@@ -229,6 +229,7 @@ pub async fn import(
         by,
         import: next_import(&opened.store)?,
     };
+    key.name_running(&keys, &writer.import)?;
     let place = (&*opened.store, &opened.config);
     let mut run = ImportRun::begin(place, (key, Some(writer)), request)?;
     run.forgotten = forgotten;
