@@ -103,6 +103,8 @@ impl Person {
 
     /// With these variables in the environment, and with few others.
     pub fn with(variables: &[(&str, &str)]) -> Self {
+        // A test may work in the home by itself before it runs any command.
+        at_rest();
         // Left to itself the program would look for an Ollama on this machine.
         let quiet = [
             ("GENTLY_MODEL_DEFAULT", "observer"),
