@@ -224,7 +224,10 @@ fn writes(command: &Command) -> bool {
         Command::Import(command) => command.writes(),
         Command::Witness(command) => command.writes(),
         Command::Project(command) => command.writes(),
-        Command::Store(command) => !matches!(command, StoreCommand::Status),
+        Command::Store(command) => match command {
+            StoreCommand::Status | StoreCommand::Encrypt { new_key: true } => false,
+            StoreCommand::Encrypt { new_key: false } | StoreCommand::Decrypt => true,
+        },
         _ => false,
     }
 }

@@ -563,13 +563,18 @@ pub(super) fn read_flat(
 ) -> Result<Vec<(String, SourceFile)>, SourceError> {
     let mut feed = PieceFeed::new(take);
     let mut faults = Vec::new();
-    let paths = flat_files(folder, &mut faults);
+    let is_file = folder.metadata().is_ok_and(|found| !found.is_dir());
+    let paths = match is_file {
+        true => Vec::new(),
+        false => flat_files(folder, &mut faults),
+    };
     if paths.is_empty() && faults.is_empty() {
         return Err(SourceError {
             file: None,
             place: folder.display().to_string(),
             reason: match folder.is_dir() {
                 true => nothing_found(folder),
+                false if is_file => "it is no folder".to_owned(),
                 false => "there is no such folder".to_owned(),
             },
             remedy: "Name the folder of a project of version 0.7".to_owned(),
@@ -1079,6 +1084,9 @@ mod tests {
             let path = folder.path().join(name).display().to_string();
             assert!(sought.contains(&path), "{path}: {sought}");
         }
+        let file = folder.path().join("logs.db");
+        std::fs::write(&file, "a file").unwrap();
+        assert_eq!(read(&file).0.unwrap_err().reason, "it is no folder");
         std::fs::create_dir_all(folder.path().join(".aua/state")).unwrap();
         std::fs::create_dir(folder.path().join("dpo_pairs")).unwrap();
         std::fs::write(

@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::SourceError;
 use super::database::ForeignDatabase;
 use super::draft::PieceFeed;
 use super::export::{self, ExportedList};
 use super::fault::ImportFault;
 use super::file::{ForeignFile, LimitedLine, next_line};
 use super::json::parse;
+use super::{SourceError, SourcePiece};
 use crate::record::ledger::imported::ImportFormat;
 
 /// A first line is looked at up to so many bytes.
@@ -73,7 +73,11 @@ fn of_database(file: &ForeignFile) -> Vec<ImportFormat> {
 /// Of the first conversation of an export.
 fn of_list(file: &ForeignFile) -> Vec<ImportFormat> {
     let mut first = None;
-    let mut take = |_| ControlFlow::Break(());
+    // That a list is missing comes before all that is read.
+    let mut take = |piece| match piece {
+        SourcePiece::Missing(_) => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
     let mut feed = PieceFeed::new(&mut take);
     // Why it can't be read further is said when it is read.
     let _ = export::read(file, &mut feed, |list, place, element, feed| {
@@ -147,9 +151,15 @@ mod tests {
     #[test]
     fn a_file_of_another_program_is_named_once_and_read_no_further() {
         let zip = zipped(&[("conversations.json", CHATGPT)]);
+        let gap = zipped(&[
+            ("conversations-000.json", CHATGPT),
+            ("conversations-002.json", b"[]"),
+        ]);
         let cases = [
             (Claude, CHATGPT, "chatgpt"),
             (Claude, &zip, "chatgpt"),
+            (Claude, &gap, "chatgpt"),
+            (JsonLines, &gap, "chatgpt"),
             (JsonLines, &zip, "chatgpt"),
             (Llm, CHATGPT, "chatgpt"),
             (ChatGpt, CLAUDE, "claude"),

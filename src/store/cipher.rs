@@ -322,7 +322,9 @@ impl SealFault {
                 return format!(
                     "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
                      $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back \
-                     what is missing; without it nobody reads the texts{}",
+                     what is missing; without it nobody reads the texts{}. The evidence can be checked without it, in the \
+                     folder of the home: gently audit verify --repo ledger.git --log audit.log --signer \
+                     keys/signing.key.pub",
                     nearby.unwrap_or_default()
                 );
             }

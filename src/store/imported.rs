@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::imported::{
-    HIDDEN_ID, IMPORTED_AUDIT, IMPORTED_CONVERSATION, IMPORTED_PROMOTION, ImportFormat,
+    HIDDEN_ID, IMPORT, IMPORTED_AUDIT, IMPORTED_CONVERSATION, IMPORTED_PROMOTION, ImportFormat,
     ImportedConversation, ImportedMessage, ImportedRole, ImportedState, gone, imported_of,
     line_of_message, message_number,
 };
@@ -339,6 +339,16 @@ impl ReadStore {
                      AND json_extract(document, '$.content.import') = ?1";
         let beside = values![import, IMPORTED_PROMOTION, IMPORTED_AUDIT];
         self.list("look for what an import recorded", sql, beside)
+    }
+
+    /// Other imports of the same file, or the same files, that are on record.
+    pub fn imports_of_same_file(&self, import: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT o.id FROM artifact i CROSS JOIN artifact o
+                    WHERE i.kind = ?2 AND i.id = ?1 AND o.kind = ?2 AND o.id <> i.id
+                      AND json_extract(i.document, '$.content.file') IS NOT NULL
+                      AND json_extract(o.document, '$.content.file') = json_extract(i.document, '$.content.file')
+                    ORDER BY o.line";
+        self.list("look for imports of a file", sql, values![import, IMPORT])
     }
 
     /// The import that an artifact came with; none of one that came with none, or whose text is not here.

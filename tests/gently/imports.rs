@@ -887,6 +887,60 @@ fn erasing_leaves_no_word_and_importing_again_brings_it_back() {
     person.gently(&["audit", "verify"]).exits(0);
 }
 
+/// Whoever imported a file again has its hash on record more than once, and all of them go with its texts.
+#[test]
+fn the_hash_of_a_file_goes_from_every_import_of_it() {
+    let person = somebody();
+    let sha256 = import(&person, &two(), &[], 0)["sha256"].clone();
+    let again = import(&person, &two(), &[], 0);
+    assert_eq!(
+        (&again["unchanged"], &again["sha256"]),
+        (&json!(2), &sha256)
+    );
+    let planned = person
+        .gently(&["import", "erase", "import-1", "--dry-run"])
+        .exits(0);
+    assert!(planned.out.contains("(import-1, import-2)"), "{planned:?}");
+    person
+        .gently(&[
+            "import",
+            "erase",
+            "import-1",
+            "--yes",
+            "--reason",
+            "a patient asked",
+        ])
+        .exits(0);
+    let left = holders(person.home(), sha256.as_str().unwrap().as_bytes());
+    assert_eq!(left, Vec::<PathBuf>::new());
+    let shown = person.gently(&["show", "imported-1"]);
+    assert!(
+        shown.out.contains("(its text was erased at 2") && shown.out.contains(": a patient asked)"),
+        "{shown:?}"
+    );
+    assert_eq!(consistent(&person), "yes");
+}
+
+/// What is refused is another conversation: that none has the title is said all the same.
+#[test]
+fn a_title_that_nothing_has_is_no_import_beside_what_is_refused() {
+    let person = somebody();
+    let mut lines = two();
+    lines.push(json!({"conversation": "broken", "role": "user", "text": "x", "title": "Broken", "parent": "none"}));
+    let told = import(&person, &lines, &["--only", "Nothing"], 1);
+    assert_eq!(
+        (&told["import"], &told["refused"]),
+        (&json!(null), &json!({"missing_parent": 1}))
+    );
+    let path = file(&person, &lines);
+    let told = person.gently(&["import", "jsonl", &path, "--only", "Nothing"]);
+    assert!(told.exits(1).err.contains("has this title"));
+    person.gently(&["import", "list"]).exits(0);
+    // The one that is refused is the one that was meant.
+    let told = import(&person, &lines, &["--only", "broken"], 1);
+    assert_eq!(told["import"], "import:000001");
+}
+
 /// The hash of a file, with which its texts could be guessed, goes with the last of them.
 #[test]
 fn the_hash_of_a_file_goes_with_the_last_text_of_its_import() {
@@ -977,7 +1031,7 @@ fn what_is_older_takes_no_place_and_what_is_newer_is_not_erased_with_it() {
     assert_eq!(
         (&erased["artifacts"], &erased["newer"]),
         (
-            &json!(["imported:000001", "import:000001"]),
+            &json!(["imported:000001", "import:000001", "import:000003"]),
             &json!(["imported:000002"])
         )
     );

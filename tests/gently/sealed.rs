@@ -475,6 +475,10 @@ fn a_failed_conversion_leaves_nothing_and_a_wrong_key_is_called_one() {
     forget_key(&path);
     let none = Store::open(&path).err().unwrap().to_string();
     assert!(none.contains("there is no key for it"), "{none}");
+    assert!(
+        none.contains("gently audit verify --repo ledger.git"),
+        "{none}"
+    );
     assert!(!unfinished_file(&path).exists());
     remember_key(&path, Some(key()));
     // Somebody who has it open is in the way, and loses nothing.
@@ -795,6 +799,16 @@ fn a_wrong_passphrase_is_said_after_one_question() {
         );
         assert!(seen.contains("wrong passphrase for"), "{door:?} {ran:?}");
     }
+}
+
+#[test]
+fn a_new_key_is_only_printed() {
+    let (mut person, _server) = under_a_passphrase();
+    person.unset("GENTLY_PASSPHRASE");
+    let typist = Typist::begin(&person, (24, 200), &["store", "encrypt", "--new-key"]);
+    let ran = typist.ends();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.out.contains("passphrase of"), "{ran:?}");
 }
 
 /// Nothing is drawn over the question for the passphrase while it waits for its answer.

@@ -475,13 +475,24 @@ fn with_emptied_imports(
         imports.extend(store.import_of(id)?);
     }
     let going: BTreeSet<String> = artifacts.iter().cloned().collect();
+    let is_emptied = |import: &str| -> Result<bool, StoreError> {
+        let texts = store.texts_of_import(import)?;
+        Ok(texts.iter().all(|id| going.contains(id)) && store.has_artifact(IMPORT, import)?)
+    };
+    let mut emptied = BTreeSet::new();
     for import in imports {
-        let texts = store.texts_of_import(&import)?;
-        let is_emptied = texts.iter().all(|id| going.contains(id));
-        if is_emptied && store.has_artifact(IMPORT, &import)? {
-            artifacts.push(import);
+        if !is_emptied(&import)? {
+            continue;
         }
+        // Whoever imported the file again has its hash there, too.
+        for again in store.imports_of_same_file(&import)? {
+            if is_emptied(&again)? {
+                emptied.insert(again);
+            }
+        }
+        emptied.insert(import);
     }
+    artifacts.extend(emptied);
     Ok(Erasure {
         artifacts,
         ..erasure

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::app::find::conversation::{LEAST, LOOKED_THROUGH, conversation};
 use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::show::erased;
 use crate::app::remember::project;
 use crate::app::words::beginning;
 use crate::ask::stored_text::StoredTexts;
@@ -105,6 +106,8 @@ pub struct ImportedPage {
     pub messages: Vec<ImportedLine>,
     /// Whether its text is not what was recorded.
     pub is_changed: bool,
+    /// When and why it was erased.
+    erased: Option<(String, String)>,
 }
 
 /// A page of the list of imported conversations.
@@ -216,7 +219,12 @@ pub fn page(home: &Home, row: ImportedConversation) -> Result<ImportedPage, Open
         };
         let document = artifact.and_then(|artifact| artifact.document);
         let said = content(document.as_deref()).unwrap_or(Value::Null);
+        let erased = match row.state {
+            ImportedState::Erased => erased(store, &row.id)?,
+            _ => None,
+        };
         Ok(ImportedPage {
+            erased,
             listed: listed_as(store, row, &said)?,
             messages: messages(&said),
             is_changed,
@@ -313,9 +321,12 @@ fn messages(said: &Value) -> Vec<ImportedLine> {
 
 impl ImportedPage {
     /// Why nothing of it can be shown.
-    pub fn missing(&self) -> Option<&'static str> {
-        (self.listed.row.state == ImportedState::Erased)
-            .then_some("its text is not here: it was erased, or lost with a database")
+    pub fn missing(&self) -> Option<String> {
+        let is_here = self.listed.row.state != ImportedState::Erased;
+        (!is_here).then(|| match &self.erased {
+            Some((at, reason)) => format!("its text was erased at {at}: {reason}"),
+            None => "its text is not here: it was lost with a database".to_owned(),
+        })
     }
 
     /// How many messages stand on other branches.

@@ -134,7 +134,7 @@ fn erased_where_gone(
 ) -> Result<Option<(String, String)>, StoreError> {
     let is_gone = |turn: &Option<TurnRow>| turn.as_ref().is_none_or(|turn| turn.content.is_none());
     match is_gone(prompt) || (exchange.is_answered() && is_gone(answer)) {
-        true => erased(store, exchange),
+        true => erased(store, &exchange.exchange_id.to_string()),
         false => Ok(None),
     }
 }
@@ -319,13 +319,9 @@ impl ExchangeDetails {
     }
 }
 
-/// Time and reason of the tombstone that names an exchange.
-fn erased(
-    store: &ReadStore,
-    exchange: &ExchangeRow,
-) -> Result<Option<(String, String)>, StoreError> {
-    let id = exchange.exchange_id.to_string();
-    let Some((line, tombstone)) = tombstone_of(store, &id)? else {
+/// Time and reason of the tombstone that names an exchange or an artifact.
+pub fn erased(store: &ReadStore, id: &str) -> Result<Option<(String, String)>, StoreError> {
+    let Some((line, tombstone)) = tombstone_of(store, id)? else {
         return Ok(None);
     };
     let line = store

@@ -27,11 +27,11 @@ use crate::view::keep::import::{ImportListView, ImportSummaryView, ImportView, S
 
 use super::erase::say_what_is_left;
 use crate::cli::look::conversation::imported_lines;
-use crate::cli::look::{LISTED, below_row, say_older};
+use crate::cli::look::{LISTED, below_row, say_older, zone_line};
 use crate::cli::screen::confirm::{self, ConfirmArgs, ConfirmWords};
 use crate::cli::screen::signals::Wait;
 use crate::cli::screen::terminal::Spinner;
-use crate::cli::screen::{counted, minute, quiet, row};
+use crate::cli::screen::{counted, minute, quiet};
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, NEGATIVE, Notices, could_not, error_words, present, program, say};
 
@@ -516,7 +516,8 @@ fn print_list(number: u32, json: bool) -> Result<u8, OpenHomeError> {
                 program()
             ));
         }
-        all.iter().map(summary_line).collect()
+        let lines = all.iter().map(summary_line);
+        [zone_line().to_owned()].into_iter().chain(lines).collect()
     };
     Ok(present(json, view, text))
 }
@@ -529,8 +530,8 @@ fn summary_line(import: &ImportSummary) -> String {
         import.at.map(minute).unwrap_or_default(),
     );
     if let Some(erased) = import.erased {
-        let said = format!("it was erased {}, with its conversations", minute(erased));
-        return row(&format!("{id:12}  {at:16}"), &said);
+        let erased = minute(erased);
+        return format!("{id:12}  {at:16}  it was erased {erased}, with its conversations\n");
     }
     let here = counted(import.conversations, "conversation");
     let replaced = match import.replaced {
@@ -544,10 +545,8 @@ fn summary_line(import: &ImportSummary) -> String {
             .find(|one| one.name() == named);
         format!("{}, ", source_words(format, content["version"].as_str()))
     });
-    let head = row(
-        &format!("{id:12}  {at:16}"),
-        &format!("{}{here} of it here{replaced}", format.unwrap_or_default()),
-    );
+    let format = format.unwrap_or_default();
+    let head = format!("{id:12}  {at:16}  {format}{here} of it here{replaced}\n");
     let said = match &import.content {
         None if import.running.is_some() => {
             let process = import.running.as_deref().unwrap_or_default();

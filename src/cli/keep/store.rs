@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::home::store_key::{command_place, key_variable};
+use crate::app::home::store_key::{OWN_FILE, command_place, key_file, key_variable};
 use crate::app::keep::store_encryption::{
     KeyPlace, StoreConversion, StoreStatus, UnfinishedCopy, decrypt, encrypt, new_key,
 };
@@ -187,13 +187,35 @@ fn tell_what_stays(done: &StoreConversion) {
         );
         return;
     }
-    say(
-        "without that key nobody opens the database, you neither: keep a copy of it in another place",
-    );
+    say(&copy_words(done));
     say(
         "the bytes of the old file may stay on the disk until they are overwritten; backups that were made before hold \
          the texts under their own passphrase",
     );
+}
+
+/// What to keep a copy of, by where the key comes from, and that another key lies where it is sought later.
+fn copy_words(done: &StoreConversion) -> String {
+    let from = done.key.as_ref().map_or(OWN_FILE, |key| key.from.as_str());
+    if from == OWN_FILE {
+        return format!(
+            "without {OWN_FILE} and its passphrase nobody opens the database, you neither: keep a copy of that file in \
+             another place, and remember the passphrase"
+        );
+    }
+    let file = key_file(&done.database);
+    let beside = match file.exists() {
+        true => format!(
+            ". {OWN_FILE} is there, too: where {from} gives no key, its passphrase is asked for. If it holds another key, \
+             put it away: mv -n {0} {0}.old",
+            shell_word(&file)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "without the 64 digits from {from} nobody opens the database, you neither: keep a copy of them in another \
+         place{beside}"
+    )
 }
 
 /// How large the new file is by now, shown on a terminal beside what the old one has.

@@ -46,7 +46,7 @@ pub(in crate::cli) fn say_older(older: usize, number: u32, command: &str) {
 }
 
 /// The line above a list with times: whose they are. A program that reads rows gets rows alone.
-fn zone_line() -> &'static str {
+pub(in crate::cli) fn zone_line() -> &'static str {
     match std::io::stdout().is_terminal() {
         true => "times are UTC\n",
         false => "",

@@ -134,6 +134,9 @@ pub struct ImportedPageView {
     pub lines: Vec<ImportedLineView>,
     /// Whether its text is not what was recorded.
     pub changed: bool,
+    /// Why nothing of it is here: when and why it was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 impl ImportedPageView {
@@ -143,6 +146,7 @@ impl ImportedPageView {
             listed: ListedImportView::of(&page.listed),
             lines: page.messages.iter().map(ImportedLineView::of).collect(),
             changed: page.is_changed,
+            missing: page.missing(),
         }
     }
 }

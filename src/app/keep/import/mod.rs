@@ -182,6 +182,8 @@ pub struct ImportOutcome {
     pub is_torn: bool,
     /// Where only one title was wanted: others that have its words, up to a few.
     pub near: Vec<String>,
+    /// Whether something is refused that has the title that was wanted.
+    is_title_refused: bool,
     /// Parts that the file should have by the numbers of others, and has not.
     pub missing: Vec<String>,
     /// That the import could not be put on record, as well.
@@ -299,6 +301,7 @@ struct ImportRun<'a> {
     refusals: Vec<RefusedPiece>,
     is_torn: bool,
     near: Vec<String>,
+    is_title_refused: bool,
     missing: Vec<String>,
 }
 
@@ -333,6 +336,7 @@ impl<'a> ImportRun<'a> {
             refusals: Vec::new(),
             is_torn: false,
             near: Vec::new(),
+            is_title_refused: false,
             missing: Vec::new(),
         })
     }
@@ -420,6 +424,7 @@ impl<'a> ImportRun<'a> {
             fault,
             is_torn: self.is_torn,
             near: self.near,
+            is_title_refused: self.is_title_refused,
             missing: self.missing,
             unrecorded: None,
             forgotten: self.forgotten,
@@ -471,6 +476,8 @@ impl<'a> ImportRun<'a> {
     fn refuse(&mut self, refused: RefusedPiece) {
         let counted = self.counts.refused.entry(refused.reason.to_owned());
         *counted.or_default() += 1;
+        let name = refused.name.as_deref().map(str::to_lowercase);
+        self.is_title_refused |= name.is_some() && name == self.only;
         if self.refusals.len() == MOST_NAMED {
             return;
         }
@@ -733,10 +740,10 @@ impl<'a> ImportRun<'a> {
 }
 
 impl ImportOutcome {
-    /// Whether all of the file was gone through, and nothing in it has the title that was wanted.
+    /// Whether all of the file was gone through, and nothing in it has the title that was wanted, not even what is
+    /// refused.
     pub fn is_without_title(&self) -> bool {
-        let is_refused = self.counts.all_refused() > 0;
-        self.end == ImportEnd::Whole && self.counts.is_nothing_but("only") && !is_refused
+        self.end == ImportEnd::Whole && self.counts.is_nothing_but("only") && !self.is_title_refused
     }
 
     /// The file, where it is one, and could be read.

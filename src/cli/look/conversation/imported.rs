@@ -106,7 +106,7 @@ pub fn print_page(
 fn page_text(page: &ImportedPage, number: u32) -> String {
     let mut text = format!("{}{}", zone_line(), listed_lines(&page.listed));
     if let Some(why) = page.missing() {
-        text.push_str(&format!("{INDENT}({why})\n"));
+        text.push_str(&format!("{INDENT}({})\n", quiet(&why)));
         return text;
     }
     let way: Vec<&ImportedLine> = page.messages.iter().filter(|line| line.is_on_way).collect();
@@ -182,7 +182,7 @@ pub fn write(
 ) -> Result<u8, OpenHomeError> {
     let page = page(home, found)?;
     let why = match (page.missing(), page.is_changed) {
-        (Some(why), _) => Some(why.to_owned()),
+        (Some(why), _) => Some(why),
         (None, true) => Some(was_changed(&[&short_name(&page.listed.row.id)])),
         (None, false) => None,
     };
