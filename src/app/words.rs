@@ -12,6 +12,13 @@ pub fn beginning(text: &str, most: usize) -> String {
     format!("{}{more}", spelled_on_a_line(&cut))
 }
 
+/// Whether a character is one of those that are written without blanks between words: the signs of
+/// Chinese and Japanese with their punctuation. Korean has blanks.
+pub const fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{a4cf}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}
+
 /// A text with each UUID in it as its first eight digits, which commands take.
 pub fn short_uuids(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';

@@ -1,7 +1,7 @@
 //! Folders in a home that one process works in, for nobody else to read: locked while it does, and
 //! removed by whoever writes to the home next where it was killed.
 
-use std::fs::{DirBuilder, File, read_dir, remove_dir_all};
+use std::fs::{DirBuilder, File, read_dir, remove_dir, remove_dir_all};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,23 +38,40 @@ impl ScratchUse {
 }
 
 /// Makes a folder of mode 0700, and the lock by which others know that it is in use.
+///
+/// It gets its name once it is locked, so that nobody takes it for one that was left. One that was
+/// not locked yet as its process was killed is empty, and begins with a dot.
 pub fn make_scratch(root: &Path, of: ScratchUse) -> io::Result<(PathBuf, File)> {
-    let folder = root.join(format!("{}{}", of.prefix(), std::process::id()));
+    let name = format!("{}{}", of.prefix(), std::process::id());
+    let (made, folder) = (root.join(format!(".{name}")), root.join(name));
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder)?;
-    let locked = File::open(&folder).and_then(|lock| {
+    builder.create(&made)?;
+    let locked = File::open(&made).and_then(|lock| {
         lock.try_lock()?;
+        std::fs::rename(&made, &folder)?;
         Ok(lock)
     });
     match locked {
         Ok(lock) => Ok((folder, lock)),
         Err(fault) => {
-            let _ = remove_dir_all(&folder);
+            let _ = remove_dir(&made);
             Err(fault)
         }
     }
+}
+
+/// The folder of this name, of one of our uses, and the number of its process.
+fn use_of(name: &str) -> Option<(ScratchUse, i32)> {
+    // What somebody else calls so is none of ours.
+    let number = |of: ScratchUse| {
+        let digits = name.strip_prefix(of.prefix())?;
+        let are_digits = digits.bytes().all(|b| b.is_ascii_digit());
+        digits.parse().ok().filter(|_| are_digits)
+    };
+    let mut all = ScratchUse::ALL.into_iter();
+    all.find_map(|of| Some((of, number(of)?)))
 }
 
 /// The folders of killed processes in a home, and for what they were, each with the lock on it.
@@ -63,19 +80,8 @@ fn left_folders(root: &Path) -> Vec<(ScratchUse, PathBuf, File)> {
         return Vec::new();
     };
     let left = entries.flatten().filter_map(|entry| {
-        let name = entry.file_name();
-        // What somebody else calls so, or another user has put there, is none of ours.
-        let number = |of: ScratchUse| {
-            let digits = name.to_str()?.strip_prefix(of.prefix())?;
-            let are_digits = digits.bytes().all(|b| b.is_ascii_digit());
-            digits.parse().ok().filter(|_| are_digits)
-        };
-        let mut all = ScratchUse::ALL.into_iter();
-        let (of, process) = all.find_map(|of| Some((of, number(of)?)))?;
-        // Whoever has just made it may not have locked it yet.
-        if is_running(process) {
-            return None;
-        }
+        let (of, _) = use_of(entry.file_name().to_str()?)?;
+        // What another user has put there is none of ours.
         if !entry
             .metadata()
             .is_ok_and(|found| found.is_dir() && is_own(&found))
@@ -98,9 +104,26 @@ pub fn remove_leftovers(root: &Path) -> bool {
     for (_, folder, _lock) in &folders {
         let _ = remove_dir_all(folder);
     }
+    remove_unlocked(root);
     let (name, of) = OLD_COPY;
     let is_old = remove_dead_leftovers(&root.join(name), of, LeftoverKind::File);
     is_old || !folders.is_empty()
+}
+
+/// Removes empty folders whose process was killed before it had locked them.
+fn remove_unlocked(root: &Path) {
+    let entries = read_dir(root).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let of = name.to_str().and_then(|name| name.strip_prefix('.'));
+        let is_left = of
+            .and_then(use_of)
+            .is_some_and(|(_, process)| !is_running(process));
+        if is_left {
+            // Only where it is empty: whatever has been put there since stays.
+            let _ = remove_dir(entry.path());
+        }
+    }
 }
 
 /// What a killed process left that holds texts.
@@ -226,15 +249,22 @@ mod tests {
             drop(lock);
             remove_leftovers(home.path());
             assert!(!used.exists(), "{of:?}");
-            // One that another process has made, and not locked yet.
+            // The number of a process that runs says nothing: numbers are given again.
             #[cfg(unix)]
             {
                 let parent = std::os::unix::process::parent_id();
-                let made = home.path().join(format!("{}{parent}", of.prefix()));
+                let [again, made] =
+                    ["", "."].map(|dot| home.path().join(format!("{dot}{}{parent}", of.prefix())));
+                std::fs::create_dir(&again).unwrap();
                 std::fs::create_dir(&made).unwrap();
-                assert!(!remove_leftovers(home.path()), "{of:?}");
+                assert!(remove_leftovers(home.path()), "{of:?}");
+                assert!(!again.exists() && made.exists(), "{of:?}");
                 std::fs::remove_dir(&made).unwrap();
             }
+            let dead = home.path().join(format!(".{}2147483647", of.prefix()));
+            std::fs::create_dir(&dead).unwrap();
+            remove_leftovers(home.path());
+            assert!(!dead.exists(), "{of:?}");
         }
         assert!(!remove_leftovers(home.path()));
     }

@@ -109,6 +109,11 @@ fn digits(last: &str) -> Option<&str> {
     is_number.then_some(digits)
 }
 
+/// Whether a file of this name is a list of conversations.
+pub(super) fn is_list(name: &str) -> bool {
+    name == CONVERSATIONS || digits(name).is_some()
+}
+
 /// A name in a ZIP for people: on one line, and of a long one the beginning and the end; and whether that is all.
 fn shown(name: &str) -> (String, bool) {
     let spelled = spelled_on_a_line(name);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use super::export::is_list;
 use super::{SourceError, SourceFile};
 use crate::os;
 
@@ -57,6 +58,9 @@ pub(super) struct ForeignFile {
 impl ForeignFile {
     /// Opens a regular file and hashes its bytes, until `stop` is cancelled.
     pub(super) fn open(path: &Path, stop: &CancellationToken) -> Result<ForeignFile, SourceError> {
+        if path.is_dir() {
+            return Err(refused_folder(path));
+        }
         let unread = |error: io::Error| SourceError {
             file: None,
             place: path.display().to_string(),
@@ -197,6 +201,29 @@ impl ForeignFile {
             ));
         }
         Ok(self.described(version))
+    }
+}
+
+/// Why a folder is not read; somebody may have unpacked an export into it.
+fn refused_folder(path: &Path) -> SourceError {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut lists: Vec<String> = names.filter(|name| is_list(name)).collect();
+    lists.sort();
+    SourceError {
+        file: None,
+        place: path.display().to_string(),
+        reason: "it is a folder, and a file is imported".to_owned(),
+        remedy: match lists.as_slice() {
+            [] => "Name the file that the other program wrote, or the ZIP as it was downloaded"
+                .to_owned(),
+            [list] => format!("The list in it: {}", os::shell_word(&path.join(list))),
+            [first, ..] => format!(
+                "The ZIP as it was downloaded has all of it; or one of the {} lists in it after the other: {}, …",
+                lists.len(),
+                os::shell_word(&path.join(first))
+            ),
+        },
     }
 }
 
@@ -378,9 +405,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = opened(folder.path()).err().unwrap();
         assert!(
-            error.reason.contains("a folder, not a regular file"),
+            error.remedy.contains("the ZIP as it was downloaded"),
             "{error}"
         );
+        let lists = ["conversations-000.json", "conversations-001.json"];
+        for (list, said) in lists
+            .into_iter()
+            .zip([": The list in it: ", "one of the 2 lists"])
+        {
+            std::fs::write(folder.path().join(list), b"[]").unwrap();
+            let remedy = opened(folder.path()).err().unwrap().remedy;
+            assert!(
+                format!(": {remedy}").contains(said) && remedy.contains(lists[0]),
+                "{remedy}"
+            );
+        }
         let error = opened(&folder.path().join("none")).err().unwrap();
         assert!(error.reason.contains("there is no such file"), "{error}");
     }

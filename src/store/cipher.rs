@@ -253,7 +253,8 @@ impl SealFault {
             SealFault::WrongKey { from } => {
                 return format!(
                     "it is encrypted, and the key from {from} is not the one that opens it (or its first page is \
-                     damaged): give the right one"
+                     damaged): give the right one. Of $GENTLY_STORE_KEY, [store] key_cmd and keys/store.key the first that \
+                     is there is taken, and a later one not read"
                 );
             }
             SealFault::PlainLog { log } => {

@@ -118,7 +118,7 @@ fn the_drill_with_nothing_newer() {
     back.says(0, "consistent  yes");
     assert!(back.err.contains("gently audit adopt"), "{back:?}");
     // No other home is where homes are by default, so commands have to name it.
-    let export = format!("  export GENTLY_HOME={} ", gently.home().display());
+    let export = format!("  export GENTLY_HOME={}\n", gently.home().display());
     // Whoever copies the lines in their order changes this home, and clones before taking over.
     let at = |words: &str| back.err.find(words).expect(words);
     assert!(at(&export) < at("git clone --mirror"), "{back:?}");

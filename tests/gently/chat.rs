@@ -813,8 +813,6 @@ fn an_editor_writes_a_question_and_leaves_nothing() {
         assert_eq!(is_gone(&person), signal == "-TERM", "{signal}");
     }
     std::fs::remove_file(&wait).unwrap();
-    // The editor of the killed chat looks every twentieth of a second whether it may end.
-    std::thread::sleep(Duration::from_secs(1));
     // A chat that goes on holds its own folder; whoever records next removes what nobody holds.
     person.ask("What is 2?");
     assert!(is_gone(&person));

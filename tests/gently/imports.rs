@@ -775,7 +775,7 @@ fn without_an_import_the_lists_say_where_to_read_of_them() {
         (&["import", "list"][..], "nothing was imported yet: "),
         (
             &["conversation", "list", "--imported"],
-            "no conversation was imported: ",
+            "no imported conversation is here: ",
         ),
     ] {
         let none = person.gently(args).exits(0);
@@ -1076,9 +1076,16 @@ fn a_title_that_nothing_has_is_no_import_and_a_refused_line_says_where() {
     let told = person.gently(&["import", "jsonl", &path]).exits(1);
     assert!(
         told.err
-            .contains("mend that, and give the same command again"),
+            .contains("what is refused stays out, and all else comes along"),
         "{told:?}"
     );
+    assert!(
+        told.out.contains(" conversations or pieces read\n"),
+        "{told:?}"
+    );
+    let told = person.gently(&["import", "jsonl", &path, "--dry-run"]);
+    let head = "dry run: nothing was recorded; what would be, from a JSON-lines file:\n";
+    assert!(told.exits(1).out.starts_with(head));
 }
 
 /// An export of one conversation, whose messages alone say when they were written.

@@ -303,7 +303,7 @@ fn a_file_under_a_passphrase_gives_the_key_and_is_not_in_the_backup() {
     let back = person.gently(&["restore", "b.age"]).exits(0);
     assert!(
         back.err
-            .contains("put your copy of store.key into its keys/"),
+            .contains("your copy of store.key, put into its keys/"),
         "{back:?}"
     );
     let at = |words: &str| back.err.find(words).expect(words);
@@ -681,12 +681,24 @@ fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
     // Empty is as if it were not there.
     person.set("GENTLY_STORE_KEY", "");
     refused(&person.gently(&["search", WORD]), "there is no key for it");
-    set(&person, "echo slip").exits(0);
+    let slip = set(&person, "echo slip").exits(0);
+    for words in [
+        "the command is set, and does not open the database",
+        "is not 64 hexadecimal digits",
+        "gently config unset store.key_cmd",
+    ] {
+        assert!(slip.err.contains(words), "{slip:?}");
+    }
     refused(
         &person.gently(&["search", WORD]),
         "is not 64 hexadecimal digits",
     );
-    set(&person, &format!("echo {KEY}")).exits(0);
+    let other = set(&person, &format!("echo {OTHER}")).exits(0);
+    assert!(other.err.contains("it gives another key"), "{other:?}");
+    let command = format!("echo {KEY}");
+    let json = person.gently(&["config", "set", "store.key_cmd", &command, "--json"]);
+    assert_eq!(json.exits(0).json().get("notice"), None);
+    assert_eq!(set(&person, &command).exits(0).err, "");
     person.gently(&["search", WORD]).exits(0);
     // From here on the auth key is compared, as for every setting that guards.
     fs::rename(
@@ -799,6 +811,26 @@ fn a_wrong_passphrase_is_said_after_one_question() {
         );
         assert!(seen.contains("wrong passphrase for"), "{door:?} {ran:?}");
     }
+}
+
+/// Of the places that a key is from the first is taken; a later one that would fit is named.
+#[test]
+fn a_command_that_fails_names_the_key_file_that_is_not_read() {
+    let (person, _server) = under_a_passphrase();
+    let set = ["config", "set", "store.key_cmd", "exit 3"];
+    let said = person.gently(&set).exits(0).err;
+    assert!(said.contains("or go back to keys/store.key"), "{said}");
+    let back = "gently config unset store.key_cmd";
+    refused(&person.gently(&["search", WORD]), back);
+    let other = ["config", "set", "store.key_cmd", &format!("echo {OTHER}")];
+    person.gently(&other).exits(0);
+    refused(
+        &person.gently(&["search", WORD]),
+        "the first that is there is taken, and a later one not read",
+    );
+    let unset = ["config", "unset", "store.key_cmd"];
+    person.gently(&unset).exits(0);
+    person.gently(&["search", WORD]).exits(0);
 }
 
 #[test]
@@ -1789,10 +1821,11 @@ fn a_conversion_that_is_interrupted_ends_without_a_crash_and_says_so() {
             Some(0) => drop(person.gently(&["store", "encrypt"]).exits(0)),
             code => {
                 assert_eq!(code, Some(130), "{words}");
-                assert!(
-                    words.contains("interrupted: the database is whole"),
-                    "{words}"
-                );
+                let is = match is_plain(&person.at("gently.db")) {
+                    true => "interrupted: the database is whole, and not encrypted",
+                    false => "interrupted: the database is whole, and encrypted",
+                };
+                assert!(words.contains(is), "{words}");
                 assert!(!new.exists());
                 ended += 1;
             }

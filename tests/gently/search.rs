@@ -919,3 +919,20 @@ fn titles_that_have_the_words_are_named() {
         "{said}"
     );
 }
+
+#[test]
+fn where_words_stand_without_blanks_a_beginning_is_named() {
+    let (person, _server) = person(&["東京タワーは高い。"]);
+    person.gently(&["ask", "How high is it?"]).exits(0);
+    let none = person.gently(&["search", "東京"]).exits(1);
+    assert!(
+        none.err.contains("all up to the next sign is one word")
+            && none.err.contains("search '東京*'"),
+        "{none:?}"
+    );
+    assert_eq!(kinds(&person, &["東京*"]), ["answer"]);
+    for words in [&["東"][..], &["京都*"], &["kyoto"]] {
+        let none = person.gently(&[&["search"], words].concat()).exits(1);
+        assert!(!none.err.contains("one word"), "{none:?}");
+    }
+}

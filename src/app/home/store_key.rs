@@ -92,13 +92,27 @@ pub fn find_key(path: &Path, need: KeyNeed) -> Result<Option<FoundKey>, SealFaul
                 KeyError::WrongPassphrase { .. } => SealFault::Passphrase {
                     reason: format!("{fault}{}", given_by(config.as_ref())),
                 },
-                other => unreachable(&other),
+                other => unreachable(&format!("{other}{}", not_read(path, config.as_ref()))),
             })?;
             let found = found.ok_or_else(|| SealFault::NoKey {
                 beside: put_away(&key_file(path)),
             });
             found.map(Some)
         }
+    }
+}
+
+/// That the key file is there, and not read where a command is to give the key.
+fn not_read(database: &Path, config: Option<&Config>) -> &'static str {
+    let is_by_command = key_variable().is_none()
+        && command_place() == OWN_COMMAND
+        && config.is_some_and(|config| config.store.key_cmd.is_some());
+    match is_by_command && key_file(database).exists() {
+        true => {
+            ". keys/store.key is there, and not read while a command is set; to go back to it: gently config unset \
+             store.key_cmd"
+        }
+        false => "",
     }
 }
 
@@ -197,8 +211,12 @@ pub fn given_key(config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> 
         let key = StoreKey::from_text(&text, &place)?;
         return Ok(Some(found_key(&key, place)));
     }
-    let command = config.and_then(|config| config.store.key_cmd.as_deref());
-    let Some(command) = command else {
+    config.map_or(Ok(None), command_key)
+}
+
+/// The key that the command gives, whatever stands in the environment; none where there is no command.
+pub fn command_key(config: &Config) -> Result<Option<FoundKey>, KeyError> {
+    let Some(command) = config.store.key_cmd.as_deref() else {
         return Ok(None);
     };
     let place = command_place();

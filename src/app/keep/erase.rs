@@ -90,9 +90,22 @@ pub struct ErasurePlan {
     pub stay_beside: (u64, u64),
     /// Ids of imported conversations that took the place of one that goes: they stay.
     pub newer: Vec<String>,
+    /// Said where nothing is left to erase.
+    pub nothing: &'static str,
     /// Why, unless it was said: what is old is erased by a rule.
     reason: Option<&'static str>,
 }
+
+/// Said where nothing of one thing is left to erase.
+const NOTHING_OF_IT: &str =
+    "nothing to erase: its text was erased before, or was never kept; gently show says which";
+/// Said where nothing of an import is left to erase.
+const NOTHING_OF_IMPORT: &str = "nothing to erase: no text of it is here";
+/// Said where nothing is so old as was typed.
+const NOTHING_THAT_OLD: &str = "nothing to erase: nothing that still has its text is that old";
+/// Said where retention.content_days is over for nothing.
+const NOTHING_DUE: &str =
+    "nothing to erase: nothing that still has its text is older than retention.content_days";
 
 impl ErasurePlan {
     /// Whether nothing is left to erase.
@@ -213,7 +226,7 @@ pub fn plan(
     config: &Config,
     target: &EraseTarget,
 ) -> Result<ErasurePlan, OpenHomeError> {
-    let (limit, reason) = match target {
+    let (limit, reason, nothing) = match target {
         EraseTarget::One(id) => return planned(store, config, &one(store, id)?, None),
         EraseTarget::Import(id) => {
             let all = store.imported_with(id)?;
@@ -221,11 +234,16 @@ pub fn plan(
             let erasure = with_emptied_imports(store, imported(store, ids)?, Some(id))?;
             let mut planned = planned(store, config, &erasure, None)?;
             planned.stay_beside = beside_import(store, id)?;
+            planned.nothing = NOTHING_OF_IMPORT;
             return Ok(planned);
         }
         EraseTarget::OlderThan(typed) => {
             let limit = older_than(RequestField::OlderThan, typed, open::clock()?);
-            (limit.map_err(OpenHomeError::Wanting)?, None)
+            (
+                limit.map_err(OpenHomeError::Wanting)?,
+                None,
+                NOTHING_THAT_OLD,
+            )
         }
         EraseTarget::Due => {
             let days = config.retention.content_days.ok_or_else(|| {
@@ -234,12 +252,13 @@ pub fn plan(
                         .to_owned(),
                 )
             })?;
-            (before(days)?, Some(RETENTION))
+            (before(days)?, Some(RETENTION), NOTHING_DUE)
         }
     };
     let old = store.kept_before(limit, u32::MAX)?;
     let erasure = texts_of(old, redact("").clean);
     let mut planned = planned(store, config, &erasure, reason)?;
+    planned.nothing = nothing;
     let erased: BTreeSet<Uuid> = erasure.exchanges.into_iter().collect();
     for (row, _) in store.titled_among(u32::MAX)? {
         let newest = store.newest_message(row.thread)?;
@@ -324,6 +343,7 @@ fn planned(
         newer: newer(store, &reach.artifacts)?,
         imported: ErasedImport::among(store, &reach.artifacts)?,
         stay_beside: (0, 0),
+        nothing: NOTHING_OF_IT,
         exchanges,
         titles: Vec::new(),
         titled: Vec::new(),

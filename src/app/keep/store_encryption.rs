@@ -20,8 +20,8 @@ use crate::app::home::secrets::{
     is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
 };
 use crate::app::home::store_key::{
-    OWN_COMMAND, OWN_FILE, WANTED_ENV, command_place, found_key, given_key, is_emptied, key_file,
-    key_variable,
+    OWN_COMMAND, OWN_FILE, WANTED_ENV, command_key, command_place, found_key, given_key,
+    is_emptied, key_file, key_variable,
 };
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
@@ -44,6 +44,38 @@ pub fn fits_database(home: &Path, key: &str, typed: Option<&str>) -> Result<(), 
         "{} {is}, and the setting says what it has to be: nothing was changed. This changes both: gently store {verb}",
         database.display()
     )))
+}
+
+/// That the command of the settings does not open the encrypted database of a home, in a sentence; none where it does.
+pub fn unfit_command(home: &Path, config: &Config) -> Option<String> {
+    let database = Home::open(home).ok()??.paths().database();
+    if !CAN_ENCRYPT || !matches!(DatabaseForm::of(&database), Ok(DatabaseForm::Encrypted)) {
+        return None;
+    }
+    let why = match command_key(config) {
+        Ok(None) => return None,
+        Err(fault) => fault.to_string(),
+        Ok(Some(found)) => {
+            remember_key(&database, Some(found));
+            let looked = look_at_database(&database);
+            forget_key(&database);
+            match looked {
+                Err(StoreError::Sealed {
+                    why: SealFault::WrongKey { .. },
+                    ..
+                }) => "it gives another key than the one that opens the database".to_owned(),
+                _ => return None,
+            }
+        }
+    };
+    let back = match key_file(&database).exists() {
+        true => format!(", or go back to {OWN_FILE}"),
+        false => ", or take it out".to_owned(),
+    };
+    Some(format!(
+        "the command is set, and does not open the database: {why}. Set another one{back}: gently config unset \
+         store.key_cmd"
+    ))
 }
 
 /// Whether a home's database is encrypted, and whether its key is at hand.

@@ -27,7 +27,7 @@ use crate::store::{DatabaseForm, SealFault, StoreError};
 use super::keys;
 use crate::app::ask::model_choice::{BareName, without_provider};
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::keep::store_encryption::KeyPlace;
+use crate::app::keep::store_encryption::{KeyPlace, unfit_command};
 
 /// The key that names a model or an alias.
 pub const DEFAULT_MODEL: &str = "model.default";
@@ -81,7 +81,7 @@ pub struct ChangedSetting {
     /// The variable of the environment that is set, and wins over it.
     pub overridden_by: Option<String>,
     /// What is worth a look in it, in a sentence.
-    pub notice: Option<&'static str>,
+    pub notice: Option<String>,
 }
 
 /// What is in force for one key, or under a name that a person gave.
@@ -240,7 +240,12 @@ pub fn set(
         is_there(model, &read(home, &|_| None)?)?;
     }
     edit(home, &|document| put(document, key, &value))?;
-    Ok(changed(key, Some(value), environment))
+    let mut changed = changed(key, Some(value), environment);
+    if key.name == STORE_KEY_CMD {
+        let config = Config::load(home, environment)?;
+        changed.notice = unfit_command(home, &config);
+    }
+    Ok(changed)
 }
 
 /// Refuses what [`set`] would refuse whatever stands in the file, before a home is made for it.
@@ -329,12 +334,13 @@ pub fn unset(
 }
 
 /// What there is to say of the address of an OpenAI-compatible server that has no path.
-fn without_path(url: &str) -> Option<&'static str> {
+fn without_path(url: &str) -> Option<String> {
     let url = net::parse_address(url).ok()?;
-    (url.path() == "/").then_some(
+    (url.path() == "/").then(|| {
         "OpenAI-compatible servers mostly answer under …/v1: if gently model list finds none there, put /v1 behind \
-         this address",
-    )
+         this address"
+            .to_owned()
+    })
 }
 
 fn changed(

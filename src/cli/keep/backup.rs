@@ -111,11 +111,13 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         say_damaged(restored);
         return FINE;
     }
-    say("what was erased after this backup was made is in it, and must be erased once more");
+    say(
+        "whatever was erased after this backup was made is here again, and must be erased once more",
+    );
     let home = before_commands(&restored.root);
     if !home.is_empty() {
         say("first, for all that follows:");
-        say(&format!("  export {home}"));
+        say(&format!("  export {}", home.trim_end()));
     }
     if let Some(from) = restored
         .key_from
@@ -125,11 +127,12 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         say_key_place(from);
     }
     say(
-        "all that was recorded up to then is here; nothing new is recorded until you say what was published after \
-         this backup, with one of:",
+        "all that was recorded up to then is here; nothing new is recorded until you say whether the ledger was pushed or \
+         handed out after this backup, so that no second history begins. If it was, with the place of that copy as URL:",
     );
     say("  git clone --mirror URL LEDGER && gently audit adopt --from LEDGER");
-    say("  gently audit adopt --nothing-newer   nothing was published since");
+    say("if nothing was:");
+    say("  gently audit adopt --nothing-newer");
     FINE
 }
 
@@ -151,9 +154,9 @@ fn say_key_place(from: &str) {
     say(&format!(
         "the key of its database came from {from} this time. So that the home finds it from now on, one of:"
     ));
-    say("  gently config set store.key_cmd 'COMMAND'   a command that prints it");
-    say("  put your copy of store.key into its keys/   a passphrase is asked for each time");
-    say("  keep the key in $GENTLY_STORE_KEY           for services");
+    say("  a command that prints it: gently config set store.key_cmd 'COMMAND'");
+    say("  your copy of store.key, put into its keys/: its passphrase is asked for");
+    say("  for services, the key in the variable $GENTLY_STORE_KEY");
 }
 
 /// `gently audit adopt`.

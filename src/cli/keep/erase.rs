@@ -2,7 +2,7 @@
 //! so.
 
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::keep::erase::{EraseTarget, ErasedNames, erase, names, plan};
+use crate::app::keep::erase::{EraseTarget, ErasedNames, ErasurePlan, erase, names, plan};
 use crate::recorder::ErasureResult;
 use crate::view::keep::erasure::{
     ErasureReachView, ErasureView, READER_HOLDS_THE_LOG, words_also_in,
@@ -46,7 +46,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
         newer: planned.newer.clone(),
         ..ErasureView::of(&erased)
     };
-    report(&erased, view, &names, json)
+    report((&erased, &planned), view, &names, json)
 }
 
 /// The three forms.
@@ -60,13 +60,17 @@ fn no_target() -> String {
 }
 
 fn report(
-    erased: &ErasureResult,
+    (erased, planned): (&ErasureResult, &ErasurePlan),
     view: ErasureView,
     names: &ErasedNames,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     let code = say_what_is_left(erased);
-    Ok(code.max(view_or_words(json, || view, || show_erased(erased, names))))
+    Ok(code.max(view_or_words(
+        json,
+        || view,
+        || show_erased((erased, planned), names),
+    )))
 }
 
 /// What of erased words may still be found in the home, and until when; the exit code of that.
@@ -97,14 +101,20 @@ pub(in crate::cli) fn say_what_is_left(erased: &ErasureResult) -> u8 {
     }
 }
 
-fn show_erased(erased: &ErasureResult, names: &ErasedNames) -> u8 {
+fn show_erased((erased, planned): (&ErasureResult, &ErasurePlan), names: &ErasedNames) -> u8 {
     if erased.exchanges.is_empty() && erased.artifacts.is_empty() {
-        say("nothing to erase: it was erased before, was never kept, or nothing is that old");
+        say(planned.nothing);
         return FINE;
     }
     let gone = names.exchanges.iter().chain(&names.artifacts);
     let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
     lines.extend(words_also_in(&names.quoting));
-    say("an older backup still holds what it held; so does whoever was sent it");
+    let elsewhere = match !planned.imported.is_empty() {
+        true => "so do the file that it came from, and whoever was sent it",
+        false => "so does whoever was sent it",
+    };
+    say(&format!(
+        "an older backup still holds what it held; {elsewhere}"
+    ));
     print_words(&format!("{}\n", lines.join("\n")))
 }

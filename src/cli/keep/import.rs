@@ -268,7 +268,10 @@ fn report(
         say(&format!("{more} refused: --json names {named}"));
     }
     if refused > 0 && outcome.end == ImportEnd::Whole {
-        say("mend that, and give the same command again: what is on record is not recorded twice");
+        say(
+            "what is refused stays out, and all else comes along. What can be mended in the file, or exported again, comes \
+             along with the same command: what is on record is not recorded twice",
+        );
     }
     if !outcome.missing.is_empty() {
         say(&missing_words(&outcome.missing));
@@ -398,13 +401,16 @@ fn reasons(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// What is counted of a file: conversations, and more where it has more or something is refused.
-fn unit(count: u64, is_more: bool) -> &'static str {
-    match (count, is_more) {
-        (1, false) => "conversation",
-        (_, false) => "conversations",
-        (1, true) => "part of the file",
-        (_, true) => "parts of the file (conversations, and what stands by itself)",
+/// What is counted of a file: conversations; where something is refused, it need not be a whole one; a state store has
+/// more kinds.
+fn unit(count: u64, format: Option<ImportFormat>, has_refused: bool) -> &'static str {
+    match (count, format, has_refused) {
+        (1, Some(ImportFormat::Aua), _) => "record",
+        (_, Some(ImportFormat::Aua), _) => "records",
+        (1, _, false) => "conversation",
+        (_, _, false) => "conversations",
+        (1, _, true) => "conversation or piece",
+        (_, _, true) => "conversations or pieces",
     }
 }
 
@@ -414,19 +420,17 @@ fn outcome_text(outcome: &ImportOutcome, dry_run: bool) -> String {
     let from = source_words(Some(outcome.format), version);
     let head = match (&outcome.id, dry_run) {
         (Some(id), _) => format!("{}  from {from}", short_name(id)),
-        (None, true) => format!("dry run: nothing was recorded, from {from}"),
+        (None, true) => format!("dry run: nothing was recorded; what would be, from {from}:"),
         (None, false) if counts.recorded > 0 => {
-            format!("what became of the file is not on record, from {from}")
+            format!("from {from}; what became of the file is not on record")
         }
-        (None, false) => format!("nothing was recorded, from {from}"),
+        (None, false) => format!("nothing was recorded from {from}"),
     };
     let mut text = format!("{head}\n");
     let mut line = |count: u64, what: &str| {
         text.push_str(&format!("    {count:>8}  {what}\n"));
     };
-    let others = counts.corrections + counts.promotions + counts.audits + counts.all_refused();
-    let is_more = others > 0 || outcome.format == ImportFormat::Aua;
-    let unit = unit(counts.read, is_more);
+    let unit = unit(counts.read, Some(outcome.format), counts.all_refused() > 0);
     line(counts.read, &format!("{unit} read"));
     let recorded = match dry_run {
         true => "would be recorded",
@@ -539,11 +543,8 @@ fn summary_line(import: &ImportSummary) -> String {
         replaced => format!(", {replaced} of them replaced since"),
     };
     let format = import.content.as_ref().map(|content| {
-        let named = content["format"].as_str().unwrap_or_default();
-        let format = ImportFormat::ALL
-            .into_iter()
-            .find(|one| one.name() == named);
-        format!("{}, ", source_words(format, content["version"].as_str()))
+        let version = content["version"].as_str();
+        format!("{}, ", source_words(format_of(content), version))
     });
     let format = format.unwrap_or_default();
     let head = format!("{id:12}  {at:16}  {format}{here} of it here{replaced}\n");
@@ -559,6 +560,13 @@ fn summary_line(import: &ImportSummary) -> String {
     format!("{head}{}{said}\n", below_row())
 }
 
+/// Of what format a file was, by the record of its import.
+fn format_of(content: &Value) -> Option<ImportFormat> {
+    let named = content["format"].as_str()?;
+    let mut all = ImportFormat::ALL.into_iter();
+    all.find(|one| one.name() == named)
+}
+
 /// What became of a file, with the counts that are not 0.
 fn counts_line(content: &Value) -> String {
     let number = |key: &str| content[key].as_u64().unwrap_or_default();
@@ -566,12 +574,8 @@ fn counts_line(content: &Value) -> String {
         let counts = content[key].as_object().into_iter().flatten();
         counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
     };
-    let more = ["corrections", "promotions", "audits"].map(number);
-    let is_more = more.iter().any(|count| *count > 0)
-        || all("refused") > 0
-        || content["format"] == ImportFormat::Aua.name();
     let (read, recorded) = (number("read"), number("recorded"));
-    let unit = unit(read, is_more);
+    let unit = unit(read, format_of(content), all("refused") > 0);
     let mut said = format!("{read} {unit} read, {recorded} recorded");
     for (count, word) in [
         (number("unchanged"), "unchanged"),
@@ -635,7 +639,7 @@ async fn erase_all(
         gone.insert(0, counted(conversations, "imported conversation"));
     }
     let text = || match gone.is_empty() {
-        true => "nothing to erase: no text of it is here\n".to_owned(),
+        true => format!("{}\n", planned.nothing),
         false => format!("erased {}\n", gone.join(", ")),
     };
     if !gone.is_empty() {

@@ -137,11 +137,17 @@ fn convert(
     done: impl FnOnce(&Home) -> Result<StoreConversion, OpenHomeError>,
 ) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    clear_up_when_ended(|| {
-        "the database is whole, as it was before or converted; gently store status tells which"
-            .to_owned()
+    let database = home.paths().database();
+    let ended = database.clone();
+    clear_up_when_ended(move || {
+        match DatabaseForm::of(&ended) {
+            Ok(DatabaseForm::Encrypted) => "the database is whole, and encrypted",
+            Ok(DatabaseForm::Plain) => "the database is whole, and not encrypted",
+            Err(_) => "the database is whole; gently store status tells whether it is encrypted",
+        }
+        .to_owned()
     })?;
-    let bar = GrowthBar::of(home.paths().database());
+    let bar = GrowthBar::of(database);
     let done = done(&home);
     drop(bar);
     let done = done?;

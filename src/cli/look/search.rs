@@ -13,7 +13,7 @@ use crate::app::look::search::{
     HitSource, SearchHit, SearchPlace, SearchRequest, SearchResult, Snippet, TitleHit, TypedSearch,
     count, search,
 };
-use crate::app::words::and_more;
+use crate::app::words::{and_more, is_ideograph};
 use crate::ask::withheld::WITHHELD;
 use crate::record::ledger::short_name::short_name;
 use crate::view::look::search::{HitCountView, SearchView};
@@ -135,7 +135,7 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
     Ok(print_result(
         &result,
         request.before.is_some(),
-        &again,
+        (&again, &args.words),
         json,
     ))
 }
@@ -193,7 +193,12 @@ fn search_again(args: &SearchArgs) -> String {
 const PAGE: &str = "--before=PLACE";
 
 /// Prints what was found; `again` is the command with [`PAGE`] for the place.
-fn print_result(result: &SearchResult, is_later_page: bool, again: &str, json: bool) -> u8 {
+fn print_result(
+    result: &SearchResult,
+    is_later_page: bool,
+    (again, words): (&str, &[String]),
+    json: bool,
+) -> u8 {
     let text = rendered(json, || SearchView::of(result), || lines(&result.hits));
     let gate = if json {
         ScreenFilter::out
@@ -221,6 +226,9 @@ fn print_result(result: &SearchResult, is_later_page: bool, again: &str, json: b
             (false, true) => "nothing found",
             (false, false) => "no text has these words",
         });
+        if let Some(how) = without_blanks(words) {
+            say(&how);
+        }
     }
     if !json {
         say_titles(&result.titles);
@@ -229,6 +237,20 @@ fn print_result(result: &SearchResult, is_later_page: bool, again: &str, json: b
         true => NEGATIVE.max(printed),
         false => printed,
     }
+}
+
+/// How words of a script without blanks are found, where some were typed: a whole run of signs is one word.
+fn without_blanks(words: &[String]) -> Option<String> {
+    // A beginning of one sign is too short.
+    let is_of_two = |word: &&String| word.chars().filter(|sign| is_ideograph(*sign)).count() > 1;
+    let mut whole = words.iter().filter(|word| !word.ends_with('*'));
+    let word = whole.find(is_of_two)?;
+    Some(format!(
+        "where words stand without blanks, all up to the next sign is one word, found whole or by how it begins: {} search \
+         {}",
+        program(),
+        quiet(&shell_word(Path::new(&format!("{word}*"))))
+    ))
 }
 
 /// Says which conversations are called so.

@@ -373,6 +373,16 @@ pub fn row_or_below(head: &str, text: &str) -> String {
     row_in(columns(&io::stdout()), head, text, usize::MAX)
 }
 
+/// A row with all of its text, which begins a line for itself where it has not room behind the columns.
+pub fn whole_row(head: &str, text: &str) -> String {
+    let has_room = columns(&io::stdout())
+        .is_none_or(|columns| display_width(head) + 2 + display_width(text) < columns);
+    match has_room {
+        true => format!("{}\n", format!("{head}  {text}").trim_end()),
+        false => format!("{}\n{BELOW}{text}\n", head.trim_end()),
+    }
+}
+
 /// A row in so many columns. Where less than `least` of a text has room behind columns that are in one line,
 /// and next to nothing of it behind others, it has a line for itself.
 fn row_in(columns: Option<usize>, head: &str, text: &str, least: usize) -> String {

@@ -5,6 +5,8 @@ use serde::de::IgnoredAny;
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
+use crate::app::words::is_ideograph;
+
 use super::line_break::NARROWEST;
 
 /// Where a tab leads to: the next multiple of it.
@@ -103,13 +105,6 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }
     parts.push(Word::from(line.get(from..).unwrap_or_default()));
     Box::new(parts.into_iter())
-}
-
-/// Whether a character is one of those that are written without blanks between words: the signs of
-/// Chinese and Japanese with their punctuation. Korean has blanks.
-const fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{a4cf}' | '\u{f900}'..='\u{faff}'
-        | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// The columns of a line, its tabs included.

@@ -194,10 +194,8 @@ impl ErasureReachView {
 
 fn sentences(plan: &ErasurePlan) -> Vec<String> {
     if plan.is_empty() {
-        let nothing =
-            "nothing to erase: it was erased before, was never kept, or nothing is that old";
         let stay = corrections_stay(plan).into_iter().chain(others_stay(plan));
-        return [nothing.to_owned()].into_iter().chain(stay).collect();
+        return [plan.nothing.to_owned()].into_iter().chain(stay).collect();
     }
     // Imported conversations are told by their titles, and their import by what it is.
     let is_import = |id: &str| id.split(':').next() == Some(IMPORT);

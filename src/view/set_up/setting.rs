@@ -74,7 +74,7 @@ pub struct ChangedSettingView {
     pub overridden_by: Option<Option<String>>,
     /// What is worth a look in it, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub notice: Option<&'static str>,
+    pub notice: Option<String>,
 }
 
 impl ChangedSettingView {
@@ -84,7 +84,7 @@ impl ChangedSettingView {
             key: changed.name.clone(),
             value: changed.value.clone(),
             overridden_by: changed.is_key.then(|| changed.overridden_by.clone()),
-            notice: changed.notice,
+            notice: changed.notice.clone(),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! There is no mistake in how something is typed: what is no sign of these is part of a word, or
 //! parts words. Only what can't be looked for at all is refused.
 
+use crate::app::words::is_ideograph;
 use crate::store::{SearchTerm, TextQuery};
 
 /// Words of one search; more are pasted, not typed.
@@ -53,7 +54,8 @@ pub enum NoSearch {
     },
     /// A beginning is too short.
     #[error(
-        "{typed}: a beginning has {LEAST_LETTERS} letters or more, so that it is not that of half of all words"
+        "{typed}: a beginning has {LEAST_LETTERS} letters or more (two signs of Chinese or Japanese), so that it is not \
+         that of half of all words"
     )]
     Short {
         /// As it was typed.
@@ -318,10 +320,11 @@ fn has_words(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }
 
-/// How many letters and digits the last word of a text has.
+/// How many letters and digits the last word of a text has; a sign of Chinese or Japanese says as much as two.
 fn last_letters(text: &str) -> usize {
     let from_end = text.chars().rev();
-    from_end.take_while(|c| c.is_alphanumeric()).count()
+    let letters = from_end.take_while(|c| c.is_alphanumeric());
+    letters.map(|c| 1 + usize::from(is_ideograph(c))).sum()
 }
 
 #[cfg(test)]
@@ -346,6 +349,7 @@ mod tests {
             (r#""web server"#, r#""web server"0-"#),
             ("polic*", r#""polic"1-"#),
             ("polic**", r#""polic"1-"#),
+            ("東京*", r#""東京"1-"#),
             ("nginx -apache", r#""nginx"0-"apache"0"#),
             (r#"nginx -"web server""#, r#""nginx"0-"web server"0"#),
             ("a OR b c", r#""a"0|"b"0&"c"0-"#),
@@ -401,6 +405,7 @@ mod tests {
             ("*a* b**", "*a*: a beginning"),
             ("po*", "po*: a beginning has 3 letters"),
             ("foo-b*", "foo-b*: a beginning"),
+            ("東*", "東*: a beginning"),
             (&many, "10000 words are more"),
             (&long, "5000 characters are more"),
             ("a\0b", "NUL"),

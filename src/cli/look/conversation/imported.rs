@@ -17,7 +17,7 @@ use super::markdown::{escaped, fenced};
 use super::{INDENT, ListArguments, OutputFormat, ShowArguments, was_changed};
 use crate::cli::look::{below_row, zone_line};
 use crate::cli::screen::new_file::NewFile;
-use crate::cli::screen::{block, counted, minute, quiet, row};
+use crate::cli::screen::{block, counted, minute, quiet, row, whole_row};
 use crate::cli::{NEGATIVE, could_not, json_line, present, present_as_is, program, refusal, say};
 
 /// Lists them.
@@ -28,7 +28,8 @@ pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, O
         match lines.is_empty() {
             true => {
                 say(&format!(
-                    "no conversation was imported: {} help import says which can be",
+                    "no imported conversation is here: {0} help import says which can be imported, and {0} import list \
+                     what was",
                     program()
                 ));
                 lines
@@ -50,6 +51,11 @@ pub fn print_list(home: &Home, args: &ListArguments, json: bool) -> Result<u8, O
 /// `imported-1  2026-11-24 02:15   12 messages  What should I pack?`, and below it where it is from, and
 /// which version took its place.
 pub fn listed_lines(listed: &ListedImport) -> String {
+    lines(listed, row)
+}
+
+/// The same, with the title laid out behind or below its row by `row`.
+fn lines(listed: &ListedImport, row: fn(&str, &str) -> String) -> String {
     let at = listed.row.updated_at.or(listed.row.created_at);
     let at = at.map(minute).unwrap_or_default();
     let messages = match listed.row.state {
@@ -104,7 +110,7 @@ pub fn print_page(
 }
 
 fn page_text(page: &ImportedPage, number: u32) -> String {
-    let mut text = format!("{}{}", zone_line(), listed_lines(&page.listed));
+    let mut text = format!("{}{}", zone_line(), lines(&page.listed, whole_row));
     if let Some(why) = page.missing() {
         text.push_str(&format!("{INDENT}({})\n", quiet(&why)));
         return text;
