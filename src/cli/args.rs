@@ -263,7 +263,7 @@ pub enum KernelCommand {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").args(["id", "older_than", "due"])))]
 pub struct EraseArgs {
-    /// An exchange, as gently show takes it, or what you put on record, such as note-1
+    /// An exchange, as gently show takes it, or what you put on record or imported, such as note-1 or imported-1
     pub id: Option<String>,
     /// All exchanges begun more than so many days ago, or before a TIME: 2w, 2025-12-31
     #[arg(long, value_name = "DAYS")]

@@ -44,12 +44,22 @@ const MAX_PROMOTION: usize = 1 << 20;
 /// What the row before is called in the first row of an audit log.
 const AUDIT_BEGIN: &str = "genesis";
 
+/// The tables that are read.
+const READ: [&str; 6] = [
+    "audit_log",
+    "conversations",
+    "corrections",
+    "messages",
+    "projects",
+    "promotions",
+];
+
 /// Opens encrypted texts.
 struct TextOpener(Result<LessSafeKey, &'static str>);
 
 impl TextOpener {
     fn new(key: Option<&str>) -> TextOpener {
-        let made = match key.map(hex::decode) {
+        let made = match key.map(|key| hex::decode(key.trim_ascii())) {
             None => Err("its key, AUA_ENCRYPTION_KEY, was not given"),
             Some(Ok(bytes)) => UnboundKey::new(&AES_256_GCM, &bytes)
                 .map(LessSafeKey::new)
@@ -99,6 +109,7 @@ pub(super) fn read(
         database: ForeignDatabase::open(file)?,
         opener: TextOpener::new(options.aua_key),
     };
+    store.database.has_none_computed(file, &READ)?;
     let columns = [
         "message_id",
         "conversation_id",
@@ -235,7 +246,7 @@ impl AuaStore {
                     role: role_of(&word)?,
                     text,
                     seams: Vec::new(),
-                    model: models_of(row.text(5)?),
+                    model: models_of(self.text(row, "its model", 5)?),
                     at,
                 };
                 Ok(draft.add(message)?)
@@ -270,7 +281,7 @@ impl AuaStore {
                 claim: text("its claim", 2)?.unwrap_or_default(),
                 rejected: text("what it rejects", 3)?.unwrap_or_default(),
                 confidence: thousandths(row.number(4)?)?,
-                decay: decay_of(row.text(6)?)?,
+                decay: decay_of(text("its decay class", 6)?)?,
                 at: row.number(5)?.and_then(whole_seconds),
             };
             Ok(SourcePiece::Correction(whole(correction)?))

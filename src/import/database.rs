@@ -4,7 +4,7 @@
 //! replayed and no file is made beside it. What stands in such a log alone would be missing without a
 //! word, so a database with one is not read. Only plain tables are read: a view could compute anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
@@ -21,6 +21,7 @@ use super::draft::{PieceFeed, short_hash};
 use super::fault::ImportFault;
 use super::file::ForeignFile;
 use super::json::MAX_PIECE;
+use crate::record::unseen::spelled_on_a_line;
 
 /// How every SQLite database begins.
 const HEADER: &[u8] = b"SQLite format 3\0";
@@ -216,6 +217,8 @@ pub(super) struct ForeignDatabase {
     meter: StepMeter,
     /// The columns of each plain table.
     tables: HashMap<String, Vec<String>>,
+    /// Tables that have a column which is computed as it is read: they could keep a reader at work for ever.
+    computed: Vec<String>,
 }
 
 impl ForeignDatabase {
@@ -284,23 +287,50 @@ impl ForeignDatabase {
             meter: StepMeter::watch(&mut connection, file)?,
             connection,
             tables: HashMap::new(),
+            computed: Vec::new(),
         };
         let mut names = Vec::new();
-        let plain = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'";
+        // As SQLite understood them, however they are written.
+        let plain = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'";
         database.rows(plain, &[], |row| {
             names.push(row.needed_text(0)?);
             Ok(())
         })?;
         for name in names {
             let mut columns = Vec::new();
-            let one = QueryValue::Text(&name);
-            database.rows("SELECT name FROM pragma_table_info(?1)", &[one], |row| {
+            let (one, mut is_computed) = (QueryValue::Text(&name), false);
+            let sql = "SELECT name, hidden FROM pragma_table_xinfo(?1)";
+            database.rows(sql, &[one], |row| {
                 columns.push(row.needed_text(0)?);
+                is_computed |= row.integer(1)? != 0;
                 Ok(())
             })?;
-            database.tables.insert(name, columns);
+            match is_computed {
+                true => database.computed.push(name),
+                false => drop(database.tables.insert(name, columns)),
+            }
         }
         Ok(database)
+    }
+
+    /// Refuses a database in which one of these tables has a column that is computed as it is read.
+    pub(super) fn has_none_computed(
+        &self,
+        file: &ForeignFile,
+        tables: &[&str],
+    ) -> Result<(), SourceError> {
+        let mut computed = self.computed.iter();
+        match computed.find(|name| tables.iter().any(|table| name.eq_ignore_ascii_case(table))) {
+            None => Ok(()),
+            Some(name) => Err(file.error(
+                format!(
+                    "its table {} has a column that is computed as it is read, which no program makes there that this \
+                     comes from",
+                    spelled_on_a_line(name)
+                ),
+                "Import a copy in which that column is an ordinary one",
+            )),
+        }
     }
 
     /// The columns of a plain table; none where there is no such table.
@@ -383,6 +413,35 @@ fn uri(path: &Path) -> String {
     address + "?mode=ro&immutable=1"
 }
 
+/// Ids, by their hashes.
+pub(super) struct SeenIds(HashSet<u64>);
+
+impl SeenIds {
+    /// The texts that a query gives; what is none is no id.
+    pub(super) fn of(database: &ForeignDatabase, sql: &str) -> Result<SeenIds, DatabaseFault> {
+        let mut seen = HashSet::new();
+        database.rows(sql, &[], |row| {
+            if let Ok(Some(id)) = of_piece(row.text(0))? {
+                seen.insert(short_hash(&id));
+            }
+            match seen.len() > MAX_ROWS {
+                true => Err(too_many_rows(MAX_ROWS)),
+                false => Ok(()),
+            }
+        })?;
+        Ok(SeenIds(seen))
+    }
+
+    /// Whether a text was among them.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.0.contains(&short_hash(id))
+    }
+}
+
+fn too_many_rows(most: usize) -> DatabaseFault {
+    DatabaseFault::Torn(format!("it has more than {most} rows in a table"))
+}
+
 /// Notes whose each row of a query is, its number and what it belongs to; one of which that can't be told costs
 /// itself alone.
 pub(super) fn group_rows(
@@ -392,7 +451,22 @@ pub(super) fn group_rows(
     groups: &mut RowGroups,
     feed: &mut PieceFeed<'_>,
 ) -> Result<(), DatabaseFault> {
+    group_rows_but(database, sql, (table, name), groups, feed, &|_| Ok(false))
+}
+
+/// The same, but for rows of which `is_left_out` says so.
+pub(super) fn group_rows_but(
+    database: &ForeignDatabase,
+    sql: &str,
+    (table, name): (u8, &str),
+    groups: &mut RowGroups,
+    feed: &mut PieceFeed<'_>,
+    is_left_out: &dyn Fn(&ForeignRow<'_>) -> Result<bool, DatabaseFault>,
+) -> Result<(), DatabaseFault> {
     database.rows(sql, &[], |row| {
+        if is_left_out(row)? {
+            return Ok(());
+        }
         let number = row.integer(0)?;
         match of_piece(row.needed_text(1))? {
             Ok(of) => groups.add(&of, table, number)?,
@@ -433,8 +507,7 @@ impl RowGroups {
     /// Notes whose a row of a table is.
     pub(super) fn add(&mut self, of: &str, table: u8, row: i64) -> Result<(), DatabaseFault> {
         if self.rows.len() == self.most {
-            let why = format!("it has more than {} rows in a table", self.most);
-            return Err(DatabaseFault::Torn(why));
+            return Err(too_many_rows(self.most));
         }
         let next = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
         let rank = *self.ranks.entry(short_hash(of)).or_insert(next);
@@ -550,6 +623,50 @@ pub(super) mod tests {
             why.contains("2 names") && why.contains("VACUUM INTO"),
             "{why}"
         );
+    }
+
+    /// A column that is computed keeps whoever reads it at work as long as its author likes.
+    #[test]
+    fn what_is_computed_as_it_is_read_is_not_read() {
+        let slow = "AS (instr(hex(zeroblob(30000000)), hex(zeroblob(15000000))||'1'))";
+        for column in ["created_at", "rowid", "more"] {
+            let (_folder, path) = made(&format!(
+                "CREATE TABLE conversations (conversation_id TEXT, title TEXT, {column} REAL {slow});
+                 CREATE TABLE messages (message_id, conversation_id, role, content, created_at);"
+            ));
+            let why = why(ImportFormat::Aua, &path);
+            assert!(
+                why.contains("its table conversations has a column that is computed"),
+                "{why}"
+            );
+        }
+        let (_folder, path) = made(
+            "CREATE TABLE responses (id, model, prompt, response, datetime_utc, conversation_id,
+              duration_ms, more AS (1) STORED); CREATE TABLE mine(a, b AS (a));",
+        );
+        let why = why(ImportFormat::Llm, &path);
+        assert!(why.contains("its table responses has a column"), "{why}");
+        // What is no table of theirs is nothing to anybody.
+        let file = opened(&path);
+        let database = ForeignDatabase::open(&file).unwrap();
+        database.has_none_computed(&file, &["messages"]).unwrap();
+        assert_eq!(database.columns("mine"), None);
+    }
+
+    #[test]
+    fn a_virtual_table_is_known_however_it_is_written() {
+        let (_folder, path) =
+            made("CREATE VIRTUAL TABLE messages USING fts5(a); CREATE TABLE b(c)");
+        let hand = Connection::open(&path).unwrap();
+        hand.execute_batch(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_master SET sql = replace(sql, 'CREATE VIRTUAL', 'CREATE  VIRTUAL');",
+        )
+        .unwrap();
+        drop(hand);
+        let database = ForeignDatabase::open(&opened(&path)).unwrap();
+        assert_eq!(database.columns("messages"), None);
+        assert!(database.columns("b").is_some());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::record::ledger::imported::ImportedRole;
 /// Most conversations of one file: what tells whether one repeats is in memory.
 const MAX_CONVERSATIONS: usize = 4_000_000;
 /// Most messages of one conversation: each takes some thousand bytes of memory while it is put on record.
-pub(super) const MAX_MESSAGES: usize = 50_000;
+pub(super) const MAX_MESSAGES: usize = 20_000;
 /// Most bytes of an id or of the name of a model.
 const MAX_NAME: usize = 512;
 /// Most bytes of a title or of the name of a project.

@@ -253,7 +253,8 @@ pub(super) fn read(
     }
     let is_numbered = entries.iter().any(|entry| entry.order.1.is_some());
     let mut first_fault = None;
-    let mut left = MAX_INFLATED;
+    // Files of a ZIP may lie over one another: all of it is held against all of it, too.
+    let mut left = MAX_INFLATED.min(file.bytes().saturating_mul(MAX_RATIO));
     for entry in &entries {
         if feed.is_over() {
             break;
@@ -409,8 +410,8 @@ impl<R: Read> Read for BoundedReader<'_, R> {
 
 fn too_much(bytes: u64) -> String {
     format!(
-        "it unpacks to {bytes} bytes or more, which is over {MAX_RATIO} times its size in the ZIP or \
-         over 16 GiB in all; that is no export"
+        "it unpacks to {bytes} bytes or more, which is over {MAX_RATIO} times its size in the ZIP, or with what was before \
+         it over {MAX_RATIO} times that of the ZIP or over 16 GiB; that is no export"
     )
 }
 
@@ -485,7 +486,7 @@ impl OpenedZip {
             ),
             None => file.error(
                 format!(
-                    "it is a ZIP of {} files, and none of them is {CONVERSATIONS} or conversations-NNN.json",
+                    "it is a ZIP in which no file is called {CONVERSATIONS} or conversations-NNN.json (there are {} in it)",
                     self.0.len()
                 ),
                 "Import the ZIP of the export as it was downloaded",
@@ -591,6 +592,48 @@ pub(super) mod tests {
     fn ids(read: &ReadPieces) -> Vec<&str> {
         let all = conversations(&read.pieces).into_iter();
         all.map(|one| one.source_id.as_str()).collect()
+    }
+
+    /// A ZIP whose directory names one packed file `times` times, as numbered lists.
+    fn overlapping(packed: &[u8], times: usize) -> Vec<u8> {
+        const END: usize = 22;
+        let (name, mut zip) = (
+            "conversations-000.json",
+            zipped(&[("conversations-000.json", packed)]),
+        );
+        let end = zip.split_off(zip.len() - END);
+        let number = |at: usize| u32::from_le_bytes(end[at..at + 4].try_into().unwrap()) as usize;
+        let record = zip.split_off(number(16));
+        let at = record
+            .windows(name.len())
+            .position(|part| part == name.as_bytes())
+            .unwrap();
+        for n in 0..times {
+            let mut one = record.clone();
+            one[at + 14..at + 17].copy_from_slice(format!("{n:03}").as_bytes());
+            zip.extend(one);
+        }
+        let mut end = end.clone();
+        let count = u16::try_from(times).unwrap().to_le_bytes();
+        end[8..10].copy_from_slice(&count);
+        end[10..12].copy_from_slice(&count);
+        let size = u32::try_from(record.len() * times).unwrap();
+        end[12..16].copy_from_slice(&size.to_le_bytes());
+        [zip, end].concat()
+    }
+
+    #[test]
+    fn files_that_lie_over_one_another_are_no_way_around_the_limit() {
+        // Less alike than blanks alone, each of which is over its own limit.
+        let blanks = (0..5_000).map(|n| " ".repeat(100 + n * 7_919 % 50) + "\n");
+        let blanks = format!("[{}]", blanks.collect::<String>());
+        let read = read_bytes(ChatGpt, &overlapping(blanks.as_bytes(), 2));
+        read.end.unwrap();
+        let zip = overlapping(blanks.as_bytes(), 500);
+        let all = blanks.len() * 500;
+        assert!(all > 2 * 1000 * zip.len(), "{} {}", all, zip.len());
+        let why = read_bytes(ChatGpt, &zip).end.unwrap_err().to_string();
+        assert!(why.contains("over 1000 times that of the ZIP"), "{why}");
     }
 
     /// A ZIP in which the name of its second file is that of its first, whose last letter is another.
@@ -875,11 +918,11 @@ pub(super) mod tests {
             (b"PK\x03\x04 and no more".to_vec(), "it is no whole ZIP"),
             (
                 zipped(&[("chat.html", b"")]),
-                "a ZIP of 1 files, and none of them is conversations.json",
+                "no file is called conversations.json or conversations-NNN.json (there are 1 in it)",
             ),
             (
                 zipped(&[("projects.json", b"[]")]),
-                "none of them is conversations.json",
+                "no file is called conversations.json",
             ),
             (
                 zipped(&[("in.ZIP", &zipped(&[("conversations.json", b"[]")]))]),

@@ -13,6 +13,8 @@ use super::export::is_list;
 use super::{SourceError, SourceFile};
 use crate::os;
 
+/// What to do about a file that is not there.
+const NAME_IT: &str = "Name the file that the other program wrote";
 /// How much is read at once.
 const BLOCK: usize = 1 << 18;
 
@@ -58,23 +60,10 @@ pub(super) struct ForeignFile {
 impl ForeignFile {
     /// Opens a regular file and hashes its bytes, until `stop` is cancelled.
     pub(super) fn open(path: &Path, stop: &CancellationToken) -> Result<ForeignFile, SourceError> {
-        if path.is_dir() {
-            return Err(refused_folder(path));
-        }
-        let unread = |error: io::Error| SourceError {
-            file: None,
-            place: path.display().to_string(),
-            reason: match error.kind() {
-                io::ErrorKind::NotFound if path.is_symlink() => {
-                    "it is a link that leads nowhere".to_owned()
-                }
-                _ => os::why_unread(&error),
-            },
-            remedy: "Name the file that the other program wrote".to_owned(),
-        };
-        let real = path.canonicalize().map_err(unread)?;
+        let unread = |error: io::Error| unread(path, &error);
+        let (real, file) = opened(path)?;
         let mut reader = ForeignReader {
-            file: os::open_regular(&real).map_err(unread)?,
+            file,
             stop: stop.clone(),
         };
         let before = reader.file.metadata().map_err(unread)?;
@@ -204,6 +193,51 @@ impl ForeignFile {
     }
 }
 
+/// Refuses what is no file that can be read; nothing is read of it.
+pub fn look_at(path: &Path) -> Result<(), SourceError> {
+    opened(path).map(drop)
+}
+
+/// Where a regular file lies, links followed, and the file.
+fn opened(path: &Path) -> Result<(PathBuf, File), SourceError> {
+    if path.is_dir() {
+        return Err(refused_folder(path));
+    }
+    let unread = |error: io::Error| unread(path, &error);
+    let real = path.canonicalize().map_err(unread)?;
+    let file = os::open_regular(&real).map_err(unread)?;
+    Ok((real, file))
+}
+
+/// Why a file that was named is not read.
+fn unread(path: &Path, error: &io::Error) -> SourceError {
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let (reason, remedy) = match path.metadata() {
+        // What the system has no path to, as a pipe.
+        Ok(found) if is_missing => (
+            format!(
+                "it is {}, and what is imported is read more than once",
+                os::kind_of(found.file_type())
+            ),
+            "Write it to a file, and import that",
+        ),
+        Err(_) if is_missing && path == Path::new("-") => (
+            "there is no file of this name, and what is imported is read more than once".to_owned(),
+            "Write what comes through a pipe to a file, and import that",
+        ),
+        Err(_) if is_missing && path.is_symlink() => {
+            ("it is a link that leads nowhere".to_owned(), NAME_IT)
+        }
+        _ => (os::why_unread(error), NAME_IT),
+    };
+    SourceError {
+        file: None,
+        place: path.display().to_string(),
+        reason,
+        remedy: remedy.to_owned(),
+    }
+}
+
 /// Why a folder is not read; somebody may have unpacked an export into it.
 fn refused_folder(path: &Path) -> SourceError {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -326,7 +360,7 @@ mod tests {
         assert_eq!(found, expected.map(|(k, n, t)| (k, n, t.to_owned())));
     }
 
-    fn opened(path: &Path) -> Result<ForeignFile, SourceError> {
+    fn read_of(path: &Path) -> Result<ForeignFile, SourceError> {
         ForeignFile::open(path, &CancellationToken::new())
     }
 
@@ -354,7 +388,7 @@ mod tests {
         for is_by_path in [false, true] {
             std::fs::write(&path, b"one").unwrap();
             std::fs::write(&other, b"two").unwrap();
-            let file = opened(&path).unwrap();
+            let file = read_of(&path).unwrap();
             if is_by_path {
                 file.opened_by_path().unwrap();
             }
@@ -377,22 +411,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         std::fs::write(&path, vec![b'a'; BLOCK + 1]).unwrap();
-        let file = opened(&path).unwrap();
+        let file = read_of(&path).unwrap();
         let known: [u8; 32] = Sha256::digest(vec![b'a'; BLOCK + 1]).into();
         let read = file.finish("1".to_owned()).unwrap();
         assert_eq!((read.sha256, read.bytes), (known, BLOCK as u64 + 1));
-        let file = opened(&path).unwrap();
+        let file = read_of(&path).unwrap();
         std::fs::write(&path, b"other").unwrap();
         let error = file.finish("1".to_owned()).unwrap_err();
         assert!(error.reason.contains("while it was read"), "{error}");
         // Nor does it help to set the time back.
-        let file = opened(&path).unwrap();
+        let file = read_of(&path).unwrap();
         let before = file.before.modified().unwrap();
         std::fs::write(&path, b"OTHER").unwrap();
         let again = File::options().write(true).open(&path).unwrap();
         again.set_modified(before).unwrap();
         assert!(file.finish("1".to_owned()).is_err());
-        let file = opened(&path).unwrap();
+        let file = read_of(&path).unwrap();
         std::fs::write(&path, b"other").unwrap();
         let error = file.finish("1".to_owned()).unwrap_err();
         let was: [u8; 32] = Sha256::digest(b"OTHER").into();
@@ -403,7 +437,7 @@ mod tests {
     #[test]
     fn only_regular_files_are_opened() {
         let folder = tempfile::tempdir().unwrap();
-        let error = opened(folder.path()).err().unwrap();
+        let error = read_of(folder.path()).err().unwrap();
         assert!(
             error.remedy.contains("the ZIP as it was downloaded"),
             "{error}"
@@ -414,13 +448,20 @@ mod tests {
             .zip([": The list in it: ", "one of the 2 lists"])
         {
             std::fs::write(folder.path().join(list), b"[]").unwrap();
-            let remedy = opened(folder.path()).err().unwrap().remedy;
+            let remedy = read_of(folder.path()).err().unwrap().remedy;
             assert!(
                 format!(": {remedy}").contains(said) && remedy.contains(lists[0]),
                 "{remedy}"
             );
         }
-        let error = opened(&folder.path().join("none")).err().unwrap();
+        // A pipe has a name, and no path.
+        let (read, _write) = std::io::pipe().unwrap();
+        let pipe = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&read));
+        for (name, said) in [(pipe.as_str(), "it is a pipe"), ("-", "through a pipe")] {
+            let error = read_of(Path::new(name)).err().unwrap().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let error = read_of(&folder.path().join("none")).err().unwrap();
         assert!(error.reason.contains("there is no such file"), "{error}");
     }
 }

@@ -15,7 +15,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::database::{
-    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, group_rows, of_piece,
+    DatabaseFault, ForeignDatabase, ForeignRow, QueryValue, RowGroups, SeenIds, group_rows,
+    group_rows_but, of_piece,
 };
 use super::draft::{ConversationDraft, JoinedText, MAX_MESSAGES, PieceFeed, role_of, short_hash};
 use super::fault::ImportFault;
@@ -28,6 +29,26 @@ use crate::record::ledger::imported::ImportedRole;
 const THREADS: u8 = 0;
 const TURNS: u8 = 1;
 const RESPONSES: u8 = 2;
+/// A query without rows.
+const NONE: &str = "SELECT NULL WHERE 0";
+/// The tables that are read.
+const READ: [&str; 15] = [
+    "_llm_migrations",
+    "attachments",
+    "conversations",
+    "fragments",
+    "logs",
+    "messages",
+    "parts",
+    "prompt_attachments",
+    "prompt_fragments",
+    "responses",
+    "system_fragments",
+    "threads",
+    "tool_calls",
+    "tool_results",
+    "turns",
+];
 /// Conversations of the older shape without an answer; behind all others, which say more of one.
 const CONVERSATIONS: u8 = 3;
 /// Columns without which the older shape is not read.
@@ -132,6 +153,7 @@ struct TurnFacts {
 impl LlmLog {
     fn open(file: &ForeignFile) -> Result<LlmLog, SourceError> {
         let database = ForeignDatabase::open(file)?;
+        database.has_none_computed(file, &READ)?;
         let has_old = database.has("responses", &OLD_COLUMNS);
         let has_new = database.has("threads", &["id", "name", "tip_message_hash"])
             && database.has(
@@ -199,44 +221,49 @@ impl LlmLog {
     fn groups(&mut self, feed: &mut PieceFeed<'_>) -> Result<RowGroups, DatabaseFault> {
         let mut groups = RowGroups::of_all();
         let database = &self.database;
-        let mut add = |table: u8, name: &str, sql: &str| {
-            group_rows(database, sql, (table, name), &mut groups, feed)
+        // A turn that leads to no message says nothing of an answer.
+        let turns = match self.has_old && self.has_new {
+            true => "SELECT id FROM turns NOT INDEXED WHERE tip_message_hash IS NOT NULL",
+            false => NONE,
+        };
+        let turns = SeenIds::of(database, turns)?;
+        // What has an answer is known by that, wherever the answer is taken from.
+        let answered = match self.has_old {
+            true => "SELECT coalesce(conversation_id, id) FROM responses NOT INDEXED",
+            false => NONE,
+        };
+        let answered = SeenIds::of(database, answered)?;
+        let mut add = |table: u8, name: &str, sql: &str, known: Option<(usize, &SeenIds)>| {
+            let is_known = |row: &ForeignRow<'_>| match known {
+                None => Ok(false),
+                // What is no text is refused where it is read.
+                Some((column, ids)) => {
+                    let id = of_piece(row.text(column))?.ok().flatten();
+                    Ok(id.is_some_and(|id| ids.has(&id)))
+                }
+            };
+            group_rows_but(database, sql, (table, name), &mut groups, feed, &is_known)
         };
         if self.has_old {
-            let sql = "SELECT rowid, coalesce(conversation_id, id) AS conversation_id FROM responses NOT INDEXED";
-            let once = match self.has_new {
-                // A turn that leads to no message says nothing of it.
-                true => {
-                    " WHERE id IS NULL OR id NOT IN
-                       (SELECT id FROM turns WHERE id IS NOT NULL AND tip_message_hash IS NOT NULL)"
-                }
-                false => "",
-            };
-            add(RESPONSES, "responses", &format!("{sql}{once}"))?;
+            let sql = "SELECT rowid, coalesce(conversation_id, id) AS conversation_id, id FROM responses NOT INDEXED";
+            add(RESPONSES, "responses", sql, Some((2, &turns)))?;
         }
         if database.has("conversations", &["id"]) {
-            // What has an answer is known by that, wherever the answer is taken from.
-            let unanswered = match self.has_old {
-                true => {
-                    " WHERE id IS NULL OR id NOT IN
-                       (SELECT coalesce(conversation_id, id) FROM responses
-                          WHERE coalesce(conversation_id, id) IS NOT NULL)"
-                }
-                false => "",
-            };
-            let sql = format!("SELECT rowid, id FROM conversations NOT INDEXED{unanswered}");
-            add(CONVERSATIONS, "conversations", &sql)?;
+            let sql = "SELECT rowid, id FROM conversations NOT INDEXED";
+            add(CONVERSATIONS, "conversations", sql, Some((1, &answered)))?;
         }
         if self.has_new {
             add(
                 THREADS,
                 "threads",
                 "SELECT rowid, id FROM threads NOT INDEXED",
+                None,
             )?;
             add(
                 TURNS,
                 "turns",
                 "SELECT rowid, coalesce(thread_id, id) AS thread_id FROM turns NOT INDEXED",
+                None,
             )?;
         }
         for (table, into) in [

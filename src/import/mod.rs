@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use draft::PieceFeed;
 use file::ForeignFile;
+pub use file::look_at;
 
 use crate::record::ledger::imported::{ImportFormat, ImportedRole};
 

@@ -227,11 +227,7 @@ impl fmt::Display for SealFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words())?;
         match self {
-            SealFault::NoKey { .. }
-            | SealFault::Unreachable { .. }
-            | SealFault::WrongKey { .. } => {
-                write!(f, "; {LOOK}")
-            }
+            SealFault::Unreachable { .. } => write!(f, "; {LOOK}"),
             _ => Ok(()),
         }
     }
@@ -251,10 +247,22 @@ impl SealFault {
                 );
             }
             SealFault::WrongKey { from } => {
+                let right = match from.as_str() {
+                    "$GENTLY_STORE_KEY" => {
+                        "give the right one there, or take it out of the environment, so that it is sought elsewhere"
+                    }
+                    "keys/store.key" => {
+                        "put the right file there, or let a command give the key, which is asked first: gently config set \
+                         store.key_cmd 'COMMAND'"
+                    }
+                    _ => {
+                        "set one that gives the right key, or take it out, so that keys/store.key is read: gently config \
+                         unset store.key_cmd"
+                    }
+                };
                 return format!(
                     "it is encrypted, and the key from {from} is not the one that opens it (or its first page is \
-                     damaged): give the right one. Of $GENTLY_STORE_KEY, [store] key_cmd and keys/store.key the first that \
-                     is there is taken, and a later one not read"
+                     damaged): {right}"
                 );
             }
             SealFault::PlainLog { log } => {
@@ -318,14 +326,14 @@ impl SealFault {
                         shell_word(found),
                         shell_word(&found.with_file_name("store.key")),
                     );
-                    format!(". {found} may be it: mv -n {found} {key}")
+                    format!("this file may be it, and is put there with:\n  mv -n {found} {key}\n")
                 });
                 return format!(
-                    "it is encrypted, and there is no key for it (or its first page is damaged). The key is sought in \
-                     $GENTLY_STORE_KEY, then with the command of [store] key_cmd, then in keys/store.key: bring back \
-                     what is missing; without it nobody reads the texts{}. The evidence can be checked without it, in the \
-                     folder of the home: gently audit verify --repo ledger.git --log audit.log --signer \
-                     keys/signing.key.pub",
+                    "it is encrypted, and there is no key for it.\n{}the key is sought in $GENTLY_STORE_KEY, then with the \
+                     command of [store] key_cmd, then in keys/store.key: bring back what is missing; without it nobody \
+                     reads the texts (where nobody ever encrypted them, the first page of the file is damaged)\n\
+                     the evidence can be checked without it, in the folder of the home:\n  gently audit verify --repo \
+                     ledger.git --log audit.log --signer keys/signing.key.pub",
                     nearby.unwrap_or_default()
                 );
             }

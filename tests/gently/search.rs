@@ -926,7 +926,8 @@ fn where_words_stand_without_blanks_a_beginning_is_named() {
     person.gently(&["ask", "How high is it?"]).exits(0);
     let none = person.gently(&["search", "東京"]).exits(1);
     assert!(
-        none.err.contains("all up to the next sign is one word")
+        none.err
+            .contains("all up to the next punctuation is one word")
             && none.err.contains("search '東京*'"),
         "{none:?}"
     );

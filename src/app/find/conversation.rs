@@ -199,8 +199,8 @@ fn unknown(store: &ReadStore, typed: &str) -> OpenHomeError {
     let other = super::any(store, typed).ok();
     OpenHomeError::Refused(match other.map(|meant| meant.kind) {
         Some(IdKind::Imported) => format!(
-            "'{shown}' came from a file, and nobody can go on in it: what it says was not governed. To have it shown \
-             to a model, ask in a conversation of your own: gently ask --deep \"…\""
+            "'{shown}' came from a file and stays as it was received: nobody goes on in it, gives it another name or puts \
+             it away. To have it shown to a model, ask in a conversation of your own: gently ask --deep \"…\""
         ),
         Some(kind @ IdKind::Session) => format!(
             "'{shown}' is {} in which nothing was asked, and no conversation: {}",

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
@@ -20,6 +21,10 @@ use super::secrets::{from_command, is_passphrase_given, passphrase};
 
 /// Key files whose passphrase was a wrong one in this process: nobody is asked for it again.
 static REFUSED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The key of a file whose passphrase was given, and when that file was written: one that does not open the database is
+/// sought again, and nobody is asked for it twice.
+static OPENED: Mutex<Option<(PathBuf, SystemTime, FoundKey)>> = Mutex::new(None);
 
 /// Where the command stands in the settings.
 pub const OWN_COMMAND: &str = "[store] key_cmd";
@@ -183,12 +188,21 @@ fn key_from(database: &Path, config: Option<&Config>) -> Result<Option<FoundKey>
         let place = path.display().to_string();
         return Err(KeyError::WrongPassphrase { place });
     }
+    let written = path.metadata().and_then(|found| found.modified()).ok();
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, at, found)) = opened.as_ref()
+        && (of, Some(*at)) == (&path, written)
+    {
+        return Ok(Some(found.clone()));
+    }
     let key = StoreKey::load(&path, &mut ask).inspect_err(|fault| {
         if matches!(fault, KeyError::WrongPassphrase { .. }) {
             refused.insert(path.clone());
         }
     })?;
-    Ok(Some(found_key(&key, OWN_FILE)))
+    let found = found_key(&key, OWN_FILE);
+    *opened = written.map(|at| (path, at, found.clone()));
+    Ok(Some(found))
 }
 
 /// A passphrase for a file in another home than this process's own, under the settings of its own.
@@ -211,16 +225,15 @@ pub fn given_key(config: Option<&Config>) -> Result<Option<FoundKey>, KeyError> 
         let key = StoreKey::from_text(&text, &place)?;
         return Ok(Some(found_key(&key, place)));
     }
-    config.map_or(Ok(None), command_key)
+    let command = config.and_then(|config| config.store.key_cmd.as_deref());
+    command
+        .map(|command| key_from_command(command, command_place()))
+        .transpose()
 }
 
-/// The key that the command gives, whatever stands in the environment; none where there is no command.
-pub fn command_key(config: &Config) -> Result<Option<FoundKey>, KeyError> {
-    let Some(command) = config.store.key_cmd.as_deref() else {
-        return Ok(None);
-    };
-    let place = command_place();
+/// The key that a command gives, which stands at a place.
+pub fn key_from_command(command: &str, place: &str) -> Result<FoundKey, KeyError> {
     let text = from_command(command, place)?;
     let key = StoreKey::from_text(&text, place)?;
-    Ok(Some(found_key(&key, place)))
+    Ok(found_key(&key, place))
 }

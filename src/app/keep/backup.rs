@@ -111,6 +111,8 @@ pub struct RestoreResult {
     pub key_from: Option<String>,
     /// Whether the home has a key file again, from the copy that was given.
     pub has_key_file: bool,
+    /// Whether the settings that came back name a command for the key.
+    pub has_key_command: bool,
 }
 
 impl RestoreResult {
@@ -118,6 +120,15 @@ impl RestoreResult {
     pub fn is_sound(&self) -> bool {
         self.back.database == "ok" && self.report.as_ref().is_some_and(holds)
     }
+}
+
+/// Whether the digits of a key stand in a file as they are.
+fn has_key_itself(path: &Path) -> bool {
+    let mut text = String::new();
+    let opened = File::open(path).map(|file| file.take(200));
+    let read = opened.and_then(|mut file| file.read_to_string(&mut text));
+    let text = Zeroizing::new(text);
+    read.is_ok() && StoreKey::from_text(&text, "").is_ok()
 }
 
 /// A copy of the key file of a home that is not there yet.
@@ -133,6 +144,10 @@ impl<'a> KeyCopy<'a> {
         StoreKey::check_copy(path).map_err(|fault| {
             let why = match fault {
                 KeyError::Missing { .. } => format!("there is no file {}", path.display()),
+                _ if has_key_itself(path) => format!(
+                    "{} holds the 64 digits of a key; those are given as $GENTLY_STORE_KEY, without --store-key",
+                    path.display()
+                ),
                 other => other.to_string(),
             };
             OpenHomeError::Refused(format!(
@@ -198,13 +213,13 @@ pub fn restore(
     file: &Path,
     key_copy: Option<&Path>,
 ) -> Result<RestoreResult, OpenHomeError> {
+    refuse_other_files(file)?;
     if Home::open(root)?.is_some() {
         return Err(BackupError::HomeThere {
             path: root.to_owned(),
         }
         .into());
     }
-    refuse_other_files(file)?;
     let config = Config::load(root, &open::env)?;
     let copy = key_copy.map(KeyCopy::of).transpose()?;
     let passphrase = passphrase(&config, &file.display().to_string())?;
@@ -226,9 +241,12 @@ pub fn restore(
         Ok(report) => (Some(report), None),
         Err(fault) => (None, Some(fault.to_string())),
     };
+    let settings = Config::load(root, &open::env);
+    let has_key_command = settings.is_ok_and(|config| config.store.key_cmd.is_some());
     Ok(RestoreResult {
         key_from,
         has_key_file,
+        has_key_command,
         back,
         report,
         unchecked,

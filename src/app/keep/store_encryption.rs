@@ -20,8 +20,8 @@ use crate::app::home::secrets::{
     is_passphrase_given, new_passphrase, offered, passphrase, work_factor,
 };
 use crate::app::home::store_key::{
-    OWN_COMMAND, OWN_FILE, WANTED_ENV, command_key, command_place, found_key, given_key,
-    is_emptied, key_file, key_variable,
+    OWN_COMMAND, OWN_FILE, WANTED_ENV, command_place, found_key, given_key, is_emptied, key_file,
+    key_from_command, key_variable,
 };
 use crate::app::set_up::keys::is_known;
 use crate::app::set_up::settings;
@@ -46,24 +46,25 @@ pub fn fits_database(home: &Path, key: &str, typed: Option<&str>) -> Result<(), 
     )))
 }
 
-/// That the command of the settings does not open the encrypted database of a home, in a sentence; none where it does.
-pub fn unfit_command(home: &Path, config: &Config) -> Option<String> {
+/// That the key of a command does not open the encrypted database of a home, in a sentence; none where it does, and then
+/// the database is opened with it from here on.
+pub fn unfit_command(home: &Path, command: &str) -> Option<String> {
     let database = Home::open(home).ok()??.paths().database();
     if !CAN_ENCRYPT || !matches!(DatabaseForm::of(&database), Ok(DatabaseForm::Encrypted)) {
         return None;
     }
-    let why = match command_key(config) {
-        Ok(None) => return None,
+    let why = match key_from_command(command, OWN_COMMAND) {
         Err(fault) => fault.to_string(),
-        Ok(Some(found)) => {
+        Ok(found) => {
             remember_key(&database, Some(found));
-            let looked = look_at_database(&database);
-            forget_key(&database);
-            match looked {
+            match look_at_database(&database) {
                 Err(StoreError::Sealed {
                     why: SealFault::WrongKey { .. },
                     ..
-                }) => "it gives another key than the one that opens the database".to_owned(),
+                }) => {
+                    forget_key(&database);
+                    "it gives another key than the one that opens the database".to_owned()
+                }
                 _ => return None,
             }
         }

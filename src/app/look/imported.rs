@@ -185,8 +185,13 @@ pub fn find(home: &Home, typed: &str) -> Result<Option<ImportedConversation>, Op
         1 => Ok(titled.pop()),
         _ => {
             let ids: Vec<String> = titled.iter().map(|row| short_name(&row.id)).collect();
+            let more = match ids.len() < NAMED as usize {
+                true => "",
+                false => ", or an older one",
+            };
             Err(OpenHomeError::Refused(format!(
-                "'{}' is the title of several imported conversations, or how it begins: say which one, {}",
+                "'{}' is the title of several imported conversations, or how it begins: say which one, {}{more}. What \
+                 they are: gently conversation list --imported",
                 spelled_on_a_line(typed),
                 ids.join(", ")
             )))

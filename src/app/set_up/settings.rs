@@ -146,8 +146,26 @@ fn read(home: &Path, environment: Environment<'_>) -> Result<Settings, ConfigErr
     Settings::load(home, environment)
 }
 
-/// Checks the auth key when a key guards the home: whoever has the machine for a minute has none.
-pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
+/// Checks the auth key when a key guards the home: whoever has the machine for a minute has none. What there is to say
+/// of a command that was `typed` for the key of the database.
+pub fn authorize(
+    name: &str,
+    typed: Option<&str>,
+    root: &Path,
+) -> Result<Option<String>, OpenHomeError> {
+    let typed = typed.filter(|_| name == STORE_KEY_CMD);
+    // What opens the database needs no other key to be set.
+    let notice = typed.and_then(|typed| {
+        let key = Key::find(name, "gently config set").ok()?;
+        match key.accept_typed(typed, "gently config set") {
+            Ok(Value::Text(command)) => unfit_command(root, &command),
+            _ => None,
+        }
+    });
+    is_authorized(name, root).map(|()| notice)
+}
+
+fn is_authorized(name: &str, root: &Path) -> Result<(), OpenHomeError> {
     match Home::open(root) {
         Ok(Some(home)) if guards(name) => {
             let config = open::config(&home)?;
@@ -240,12 +258,7 @@ pub fn set(
         is_there(model, &read(home, &|_| None)?)?;
     }
     edit(home, &|document| put(document, key, &value))?;
-    let mut changed = changed(key, Some(value), environment);
-    if key.name == STORE_KEY_CMD {
-        let config = Config::load(home, environment)?;
-        changed.notice = unfit_command(home, &config);
-    }
-    Ok(changed)
+    Ok(changed(key, Some(value), environment))
 }
 
 /// Refuses what [`set`] would refuse whatever stands in the file, before a home is made for it.

@@ -95,6 +95,10 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         (Some(copy), true) => say(&format!(
             "its database is encrypted: the key of {copy} is in its keys/store.key again, under the same passphrase"
         )),
+        (Some(_), false) if restored.has_key_command => say(
+            "its database is encrypted, and the backup does not hold the key: its settings name a command for it, \
+             [store] key_cmd; whether that opens it here is told by: gently store status",
+        ),
         (Some(_), false) => say(
             "its database is encrypted, and the backup does not hold the key: where the home finds it from now on is \
              yours to say, below",
@@ -122,7 +126,7 @@ fn say_restored(restored: &RestoreResult) -> u8 {
     if let Some(from) = restored
         .key_from
         .as_deref()
-        .filter(|_| !restored.has_key_file)
+        .filter(|_| !restored.has_key_file && !restored.has_key_command)
     {
         say_key_place(from);
     }

@@ -110,7 +110,9 @@ fn show_erased((erased, planned): (&ErasureResult, &ErasurePlan), names: &Erased
     let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
     lines.extend(words_also_in(&names.quoting));
     let elsewhere = match !planned.imported.is_empty() {
-        true => "so do the file that it came from, and whoever was sent it",
+        true => {
+            "so do the file that it came from, whose next import brings it back, and whoever was sent it"
+        }
         false => "so does whoever was sent it",
     };
     say(&format!(

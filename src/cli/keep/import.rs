@@ -197,6 +197,7 @@ impl ImportProgress {
 
 /// Goes through a file, and shows how far it is; the first Ctrl-C ends it, and what was recorded stays.
 async fn take(request: &ImportRequest, dry_run: bool, json: bool) -> Result<u8, OpenHomeError> {
+    request.source.is_there()?;
     let cancelled = CancellationToken::new();
     let wait = Wait::begin(cancelled.clone()).map_err(|error| OpenHomeError::Signals {
         reason: error.to_string(),
@@ -643,7 +644,9 @@ async fn erase_all(
         false => format!("erased {}\n", gone.join(", ")),
     };
     if !gone.is_empty() {
-        say("an older backup still holds what it held; so does the file");
+        say(
+            "an older backup still holds what it held; so does the file, whose next import brings it back",
+        );
     }
     let view = || ErasureView {
         newer: planned.newer.clone(),

@@ -211,11 +211,16 @@ fn copy_words(done: &StoreConversion) -> String {
     }
     let file = key_file(&done.database);
     let beside = match file.exists() {
-        true => format!(
-            ". {OWN_FILE} is there, too: where {from} gives no key, its passphrase is asked for. If it holds another key, \
-             put it away: mv -n {0} {0}.old",
-            shell_word(&file)
-        ),
+        true => {
+            let read = match key_variable() {
+                Some(_) => "its passphrase is asked for wherever that variable is not set",
+                None => "it is not read while the command is set",
+            };
+            format!(
+                ". {OWN_FILE} is there, too: {read}. If it holds another key, put it away: mv -n {0} {0}.old",
+                shell_word(&file)
+            )
+        }
         false => String::new(),
     };
     format!(

@@ -33,7 +33,7 @@ const MOST: i64 = 1000;
 /// `gently search`.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words that all occur; "a phrase", polic* (3 letters or more), -without, this OR that
+    /// Words that all occur; "a phrase", polic* (3 letters or more, or 2 Chinese or Japanese signs), -without, this OR that
     #[arg(value_name = "WORDS")]
     pub words: Vec<String>,
     /// What does not occur; -WORD is the same
@@ -107,6 +107,7 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return Ok(could_not(&why.to_string(), json)),
     };
     let again = search_again(&args);
+    let is_in_time = args.since.is_some() || args.until.is_some();
     let request = SearchRequest {
         words,
         exact: args.exact,
@@ -135,7 +136,7 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
     Ok(print_result(
         &result,
         request.before.is_some(),
-        (&again, &args.words),
+        (&again, &args.words, is_in_time),
         json,
     ))
 }
@@ -196,7 +197,7 @@ const PAGE: &str = "--before=PLACE";
 fn print_result(
     result: &SearchResult,
     is_later_page: bool,
-    (again, words): (&str, &[String]),
+    (again, words, is_in_time): (&str, &[String], bool),
     json: bool,
 ) -> u8 {
     let text = rendered(json, || SearchView::of(result), || lines(&result.hits));
@@ -226,6 +227,11 @@ fn print_result(
             (false, true) => "nothing found",
             (false, false) => "no text has these words",
         });
+        if is_in_time {
+            say(
+                "what was imported is looked for by when it was imported, and not by when it was said",
+            );
+        }
         if let Some(how) = without_blanks(words) {
             say(&how);
         }
@@ -246,8 +252,8 @@ fn without_blanks(words: &[String]) -> Option<String> {
     let mut whole = words.iter().filter(|word| !word.ends_with('*'));
     let word = whole.find(is_of_two)?;
     Some(format!(
-        "where words stand without blanks, all up to the next sign is one word, found whole or by how it begins: {} search \
-         {}",
+        "where words stand without blanks, all up to the next punctuation is one word: it is found whole or by how it \
+         begins, and nothing in the middle of it. For a beginning: {} search {}",
         program(),
         quiet(&shell_word(Path::new(&format!("{word}*"))))
     ))

@@ -21,7 +21,9 @@ const WIDEST: usize = 2 * NARROWEST;
 /// What stands before a command that mends something.
 const ARROW: &str = "-> ";
 /// The programs whose commands are printed for somebody to type.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 9] = [
+    "mv",
+    "rm",
     "ollama",
     "gently",
     "git",

@@ -75,9 +75,11 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
         value: meant.id.clone(),
     });
     let command = whole.as_ref().unwrap_or(command);
-    if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
-        settings::authorize(key, &home)?;
-    }
+    let notice = match command {
+        ConfigCommand::Set { key, value } => settings::authorize(key, Some(value), &home)?,
+        ConfigCommand::Unset { key } => settings::authorize(key, None, &home)?,
+        _ => None,
+    };
     match command {
         ConfigCommand::Set { key, value } => fits_database(&home, key, Some(value))?,
         ConfigCommand::Unset { key } => fits_database(&home, key, None)?,
@@ -87,7 +89,7 @@ pub async fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeErro
         ConfigCommand::Set { key, value } => home_for(key, value, &home)?,
         _ => None,
     };
-    let said = run_in(command, &home, json, &open::env);
+    let said = run_noted((command, notice), &home, json, &open::env);
     if let Some(made) = made {
         // Under what was just set.
         init::welcome(&made, &open::config(&made)?, &Notices::default());
@@ -115,8 +117,8 @@ fn home_for(key: &str, value: &str, path: &Path) -> Result<Option<Home>, OpenHom
 }
 
 /// Does it in a given environment, and returns what stdout shows.
-fn run_in(
-    command: &ConfigCommand,
+fn run_noted(
+    (command, found): (&ConfigCommand, Option<String>),
     home: &Path,
     json: bool,
     environment: Environment<'_>,
@@ -146,7 +148,8 @@ fn run_in(
             rendered(json, || SettingView::all(&all), || list(&all))
         }
         ConfigCommand::Set { key, value } => {
-            let changed = settings::set(key, value, home, environment)?;
+            let mut changed = settings::set(key, value, home, environment)?;
+            changed.notice = found.or(changed.notice);
             changed.notice.iter().for_each(|notice| say(notice));
             let view = || ChangedSettingView::of(&changed);
             rendered(json, view, || confirmed(&changed))
@@ -205,6 +208,15 @@ mod tests {
     use super::*;
     use crate::config::table::{KEYS, Key};
     use crate::config::{FILE, GENESIS};
+
+    fn run_in(
+        command: &ConfigCommand,
+        home: &Path,
+        json: bool,
+        environment: Environment<'_>,
+    ) -> Result<String, ConfigError> {
+        run_noted((command, None), home, json, environment)
+    }
 
     fn set_command(key: &str, value: &str) -> ConfigCommand {
         ConfigCommand::Set {

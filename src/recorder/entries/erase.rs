@@ -278,7 +278,8 @@ fn erasable_artifact(store: &ReadStore, id: &str) -> Result<Vec<ArtifactRow>, Re
     let rows = store.artifacts(ArtifactFilter::Id(id))?;
     let Some(first) = rows.first() else {
         return Err(refused(format!(
-            "there is no artifact '{}'",
+            "there is no artifact '{0}' on record, nor was there one: gently show {0} looks for it, gently search WORDS \
+             for what was said",
             short_name(id)
         )));
     };

@@ -67,7 +67,7 @@ pub struct ImportView {
     pub removed: u64,
     /// How many conversations on record can't be known again, as the key of their ids was lost.
     pub forgotten: u64,
-    /// Each thing that is refused; of very many the first 50,000.
+    /// Each thing that is refused; of very many the first, up to 50,000 or 4 MiB of names.
     pub refusals: Vec<RefusedPieceView>,
     /// Where one title was wanted that no conversation has: titles with its words.
     pub near: Vec<String>,

@@ -225,6 +225,10 @@ fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
             why: SealFault::Passphrase { .. },
             ..
         } => "gently doctor again, with the right passphrase".to_owned(),
+        StoreError::Sealed {
+            why: SealFault::NoKey { .. } | SealFault::WrongKey { .. },
+            ..
+        } => "gently doctor again, with the right key".to_owned(),
         StoreError::Sealed { .. } => "gently store status".to_owned(),
         StoreError::Unreadable { .. } => look_at(&paths.database()),
         _ => MEND.to_owned(),

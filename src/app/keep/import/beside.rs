@@ -1,6 +1,7 @@
 //! What an AUA state store has beside conversations: promotions, which bind nothing here, and its audit
 //! log, as it was received.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Number, Value};
@@ -113,10 +114,13 @@ pub fn promotion(
     let mut text = |text: Option<&str>| match text {
         None => ArtifactField::Null,
         Some(text) => {
+            // What is spelled out hides a secret that it stands in: that goes before.
+            let (text, of_values) = without_secret_values(text, &mut numbers);
+            let whole = redact_with(&text.replace("\r\n", "\n"), &mut numbers);
             // People look at the view with other programs, which let a terminal do as it is told.
-            let text = text.replace("\r\n", "\n");
-            let redacted = redact_with(&spelled(&text), &mut numbers);
-            removed += u64::try_from(redacted.found.len()).unwrap_or(u64::MAX);
+            let redacted = redact_with(&spelled(whole.clean.as_str()), &mut numbers);
+            let found = of_values + whole.found.len() + redacted.found.len();
+            removed += u64::try_from(found).unwrap_or(u64::MAX);
             ArtifactField::Text(redacted.clean)
         }
     };
@@ -140,6 +144,22 @@ pub fn promotion(
         said,
         removed,
         name: source_id,
+    }
+}
+
+/// A text that is JSON without the secrets in its strings, which JSON spells out; any other as it is. How many kinds of
+/// secrets were in it, too.
+fn without_secret_values<'a>(text: &'a str, numbers: &mut Placeholders) -> (Cow<'a, str>, usize) {
+    match serde_json::from_str::<Value>(text) {
+        Ok(document @ (Value::Object(_) | Value::Array(_))) => {
+            let (document, kinds) = redact_document(document, Vec::new(), numbers);
+            match kinds.len() {
+                // As it was received.
+                0 => (Cow::Borrowed(text), 0),
+                found => (Cow::Owned(document.to_string()), found),
+            }
+        }
+        _ => (Cow::Borrowed(text), 0),
     }
 }
 
@@ -184,5 +204,43 @@ fn exact(value: Value) -> Value {
             .map(|(key, one)| (key, exact(one)))
             .collect(),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_is_spelled_out_is_found_before_that() {
+        let key = ImportKey::of_nobody().unwrap();
+        for text in [
+            "AKIAZWSP\u{200b}ZQRSTUVWXY23",
+            "s\u{1b}[31mAKIAQQQQ\u{1b}[0mZQRSTUVWXY23",
+            r#"{"a": "AKIAZWSP\u200bZQRSTUVWXY23", "b": [{"c": "AKIAQQQQ\u001b[0mZQRSTUVWXY23"}]}"#,
+        ] {
+            let source = SourcePromotion {
+                id: "p".to_owned(),
+                at: None,
+                specialist: text.to_owned(),
+                event: "promote".to_owned(),
+                from_model: Some(text.to_owned()),
+                to_model: None,
+                is_reverted: false,
+                metadata: Some(text.to_owned()),
+            };
+            let made = promotion(&key, ImportFormat::Aua, &source);
+            let texts = made.said.iter().filter_map(|(_, field)| match field {
+                ArtifactField::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            let said = texts.collect::<Vec<_>>().join(" / ");
+            assert!(said.contains("[redacted:"), "{said}");
+            assert!(!said.contains("ZQRSTUVWXY23"), "{said}");
+            assert!(made.removed >= 3, "{said}");
+        }
+        let harmless = r#"{"b": 1.50, "a": "\u00e9"}"#;
+        let kept = without_secret_values(harmless, &mut Placeholders::new([0; 32]));
+        assert_eq!(kept, (Cow::Borrowed(harmless), 0));
     }
 }

@@ -129,7 +129,7 @@ pub fn shown(
         if id.starts_with("imported:") {
             let name = short_name(&id);
             let why =
-                format!("{name} is a conversation, and no import: gently conversation show {name}");
+                format!("{name} is a conversation, and no import. To see it: gently conversation show {name}; to erase it: gently erase {name}");
             return OpenHomeError::Refused(why);
         }
         OpenHomeError::Refused(format!(

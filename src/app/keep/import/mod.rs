@@ -39,7 +39,7 @@ use crate::home::Home;
 pub use crate::import::looks_like;
 use crate::import::{
     ImportOptions, RefusedPiece, SourceConversation, SourceCorrection, SourceError, SourceFile,
-    SourcePiece, read, read_flat_aua,
+    SourcePiece, look_at, read, read_flat_aua,
 };
 use crate::keys::ImportKey;
 use crate::record::hash::Hash32;
@@ -71,6 +71,8 @@ const LARGE: usize = BATCH_BYTES;
 const AROUND_MESSAGE: usize = 200;
 /// So many things that are refused are named each; more are counted alone, since all names are in memory.
 const MOST_NAMED: usize = 50_000;
+/// All names together take so many bytes at most, for the same reason.
+const MOST_NAMED_BYTES: usize = 4 << 20;
 /// Most characters of what a refused thing is called, and of where it stands.
 const MOST_OF_NAME: usize = 200;
 /// Most characters of why it is refused.
@@ -101,6 +103,16 @@ pub enum ImportSource {
 }
 
 impl ImportSource {
+    /// Refuses a file that can't be read, before a home is opened for it and a passphrase asked.
+    pub fn is_there(&self) -> Result<(), OpenHomeError> {
+        match self {
+            ImportSource::File(path) => {
+                look_at(path).map_err(|error| OpenHomeError::Refused(error.to_string()))
+            }
+            ImportSource::FlatFolder(_) => Ok(()),
+        }
+    }
+
     /// How the file is called; none of a folder, whose files are named each.
     fn file_name(&self) -> Option<String> {
         match self {
@@ -299,6 +311,8 @@ struct ImportRun<'a> {
     waiting_counts: ImportCounts,
     counts: ImportCounts,
     refusals: Vec<RefusedPiece>,
+    /// How many bytes these have.
+    named_bytes: usize,
     is_torn: bool,
     near: Vec<String>,
     is_title_refused: bool,
@@ -334,6 +348,7 @@ impl<'a> ImportRun<'a> {
             waiting_counts: ImportCounts::default(),
             counts: ImportCounts::default(),
             refusals: Vec::new(),
+            named_bytes: 0,
             is_torn: false,
             near: Vec::new(),
             is_title_refused: false,
@@ -478,15 +493,18 @@ impl<'a> ImportRun<'a> {
         *counted.or_default() += 1;
         let name = refused.name.as_deref().map(str::to_lowercase);
         self.is_title_refused |= name.is_some() && name == self.only;
-        if self.refusals.len() == MOST_NAMED {
+        if self.refusals.len() == MOST_NAMED || self.named_bytes >= MOST_NAMED_BYTES {
             return;
         }
-        self.refusals.push(RefusedPiece {
+        let named = RefusedPiece {
             place: clean(&cut(&self.in_file(&refused.place), MOST_OF_NAME)),
             name: refused.name.map(|name| clean(&cut(&name, MOST_OF_NAME))),
             reason: refused.reason,
             detail: clean(&cut(&refused.detail, MOST_OF_REASON)),
-        });
+        };
+        let name = named.name.as_ref().map_or(0, String::len);
+        self.named_bytes += named.place.len() + name + named.detail.len();
+        self.refusals.push(named);
     }
 
     /// A place in the file, behind the file's name where it does not begin with one.
