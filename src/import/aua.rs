@@ -109,7 +109,7 @@ pub(super) fn read(
         database: ForeignDatabase::open(file)?,
         opener: TextOpener::new(options.aua_key),
     };
-    store.database.has_none_computed(file, &READ)?;
+    store.database.has_none_strange(file, &READ)?;
     let columns = [
         "message_id",
         "conversation_id",

@@ -37,6 +37,9 @@ const LOOK_EACH: i32 = 10_000;
 const STEPS_A_BYTE: u64 = 64;
 /// So many more in any case.
 const LEAST_STEPS: u64 = 5_000_000;
+/// How tables are made that are not read.
+const COMPUTED: &str = "has a column that is computed as it is read";
+const WITHOUT_NUMBERS: &str = "has no numbers of rows (WITHOUT ROWID)";
 
 /// Why something can't be read of a database.
 #[derive(Debug)]
@@ -217,8 +220,8 @@ pub(super) struct ForeignDatabase {
     meter: StepMeter,
     /// The columns of each plain table.
     tables: HashMap<String, Vec<String>>,
-    /// Tables that have a column which is computed as it is read: they could keep a reader at work for ever.
-    computed: Vec<String>,
+    /// Tables that are not read, and why. What is computed as it is read could keep a reader at work for ever.
+    strange: Vec<(String, &'static str)>,
 }
 
 impl ForeignDatabase {
@@ -287,16 +290,17 @@ impl ForeignDatabase {
             meter: StepMeter::watch(&mut connection, file)?,
             connection,
             tables: HashMap::new(),
-            computed: Vec::new(),
+            strange: Vec::new(),
         };
         let mut names = Vec::new();
         // As SQLite understood them, however they are written.
-        let plain = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'";
+        let plain =
+            "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'";
         database.rows(plain, &[], |row| {
-            names.push(row.needed_text(0)?);
+            names.push((row.needed_text(0)?, row.integer(1)? != 0));
             Ok(())
         })?;
-        for name in names {
+        for (name, has_no_numbers) in names {
             let mut columns = Vec::new();
             let (one, mut is_computed) = (QueryValue::Text(&name), false);
             let sql = "SELECT name, hidden FROM pragma_table_xinfo(?1)";
@@ -305,30 +309,31 @@ impl ForeignDatabase {
                 is_computed |= row.integer(1)? != 0;
                 Ok(())
             })?;
-            match is_computed {
-                true => database.computed.push(name),
-                false => drop(database.tables.insert(name, columns)),
+            match (is_computed, has_no_numbers) {
+                (true, _) => database.strange.push((name, COMPUTED)),
+                (false, true) => database.strange.push((name, WITHOUT_NUMBERS)),
+                (false, false) => drop(database.tables.insert(name, columns)),
             }
         }
         Ok(database)
     }
 
-    /// Refuses a database in which one of these tables has a column that is computed as it is read.
-    pub(super) fn has_none_computed(
+    /// Refuses a database in which one of these tables is made so that it can't be read.
+    pub(super) fn has_none_strange(
         &self,
         file: &ForeignFile,
         tables: &[&str],
     ) -> Result<(), SourceError> {
-        let mut computed = self.computed.iter();
-        match computed.find(|name| tables.iter().any(|table| name.eq_ignore_ascii_case(table))) {
+        let mut strange = self.strange.iter();
+        let is_read = |name: &str| tables.iter().any(|table| name.eq_ignore_ascii_case(table));
+        match strange.find(|(name, _)| is_read(name)) {
             None => Ok(()),
-            Some(name) => Err(file.error(
+            Some((name, how)) => Err(file.error(
                 format!(
-                    "its table {} has a column that is computed as it is read, which no program makes there that this \
-                     comes from",
+                    "its table {} {how}, which the program that it comes from does not make so",
                     spelled_on_a_line(name)
                 ),
-                "Import a copy in which that column is an ordinary one",
+                "Import a copy in which that table is an ordinary one",
             )),
         }
     }
@@ -646,10 +651,22 @@ pub(super) mod tests {
         );
         let why = why(ImportFormat::Llm, &path);
         assert!(why.contains("its table responses has a column"), "{why}");
+        let (_other, bare) = made(
+            "CREATE TABLE conversations (conversation_id PRIMARY KEY, title) WITHOUT ROWID;
+             CREATE TABLE messages (message_id, conversation_id, role, content, created_at);",
+        );
+        let bare = read_path(ImportFormat::Aua, &bare)
+            .end
+            .unwrap_err()
+            .to_string();
+        assert!(
+            bare.contains("its table conversations has no numbers"),
+            "{bare}"
+        );
         // What is no table of theirs is nothing to anybody.
         let file = opened(&path);
         let database = ForeignDatabase::open(&file).unwrap();
-        database.has_none_computed(&file, &["messages"]).unwrap();
+        database.has_none_strange(&file, &["messages"]).unwrap();
         assert_eq!(database.columns("mine"), None);
     }
 

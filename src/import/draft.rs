@@ -179,7 +179,9 @@ impl ConversationDraft {
     pub(super) fn add(&mut self, message: SourceMessage) -> Result<(), ImportFault> {
         let id = &message.id;
         if self.count() == MAX_MESSAGES {
-            let detail = format!("it has more than {MAX_MESSAGES} messages");
+            let detail = format!(
+                "it has more than {MAX_MESSAGES} messages, which is the most that one conversation may have"
+            );
             return Err(ImportFault::new("too_large", detail));
         }
         named("the id of a message", id)?;

@@ -213,8 +213,8 @@ fn opened(path: &Path) -> Result<(PathBuf, File), SourceError> {
 fn unread(path: &Path, error: &io::Error) -> SourceError {
     let is_missing = error.kind() == io::ErrorKind::NotFound;
     let (reason, remedy) = match path.metadata() {
-        // What the system has no path to, as a pipe.
-        Ok(found) if is_missing => (
+        // A pipe may have a path, or none.
+        Ok(found) if !found.is_file() => (
             format!(
                 "it is {}, and what is imported is read more than once",
                 os::kind_of(found.file_type())

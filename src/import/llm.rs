@@ -153,7 +153,7 @@ struct TurnFacts {
 impl LlmLog {
     fn open(file: &ForeignFile) -> Result<LlmLog, SourceError> {
         let database = ForeignDatabase::open(file)?;
-        database.has_none_computed(file, &READ)?;
+        database.has_none_strange(file, &READ)?;
         let has_old = database.has("responses", &OLD_COLUMNS);
         let has_new = database.has("threads", &["id", "name", "tip_message_hash"])
             && database.has(

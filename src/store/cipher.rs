@@ -248,16 +248,16 @@ impl SealFault {
             }
             SealFault::WrongKey { from } => {
                 let right = match from.as_str() {
-                    "$GENTLY_STORE_KEY" => {
-                        "give the right one there, or take it out of the environment, so that it is sought elsewhere"
+                    "$GENTLY_STORE_KEY" | "$GENTLY_STORE_KEY_CMD" => {
+                        "have the right one there, or take it out of the environment, so that it is sought elsewhere"
                     }
                     "keys/store.key" => {
                         "put the right file there, or let a command give the key, which is asked first: gently config set \
                          store.key_cmd 'COMMAND'"
                     }
                     _ => {
-                        "set one that gives the right key, or take it out, so that keys/store.key is read: gently config \
-                         unset store.key_cmd"
+                        "set one that gives the right key, or take it out, so that keys/store.key is read where it is there: \
+                         gently config unset store.key_cmd"
                     }
                 };
                 return format!(

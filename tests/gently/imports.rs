@@ -941,6 +941,30 @@ fn a_title_that_nothing_has_is_no_import_beside_what_is_refused() {
     assert_eq!(told["import"], "import:000001");
 }
 
+/// Who wants one conversation is not told of what is wrong with others, where their titles are known.
+#[test]
+fn a_broken_conversation_of_another_title_is_skipped() {
+    let person = somebody();
+    let whole = json!({"uuid": "a", "name": "Animals", "chat_messages": [
+        {"uuid": "1", "sender": "human", "text": "Which is the largest?"}]});
+    let broken = json!({"uuid": "b", "name": "Broken", "chat_messages": [
+        {"uuid": "1", "sender": "human", "text": "x"}, {"uuid": "1", "sender": "human", "text": "y"}]});
+    let path = write_file(&person, json!([whole, broken]).to_string().as_bytes());
+    let told = person.gently(&["import", "claude", &path, "--only", "animals", "--json"]);
+    let told = told.exits(0).json();
+    assert_eq!(told["skipped"], json!({"only": 1}), "{told:#}");
+    assert_eq!(told["refused"], json!({}), "{told:#}");
+    let told = person.gently(&["import", "claude", &path, "--only", "broken", "--json"]);
+    assert_eq!(told.exits(1).json()["refused"], json!({"duplicate_id": 1}));
+    // What was refused, and why, is in the record of its import.
+    let shown = person.gently(&["import", "show", "import-2"]).exits(0).out;
+    assert!(
+        shown.contains("refused: two messages of one id\n")
+            && shown.contains("skipped: another title\n"),
+        "{shown}"
+    );
+}
+
 /// The hash of a file, with which its texts could be guessed, goes with the last of them.
 #[test]
 fn the_hash_of_a_file_goes_with_the_last_text_of_its_import() {

@@ -683,7 +683,7 @@ fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
     refused(&person.gently(&["search", WORD]), "there is no key for it");
     let slip = set(&person, "echo slip").exits(0);
     for words in [
-        "the command is set, and does not open the database",
+        "the command is set. It does not open the database",
         "is not 64 hexadecimal digits",
         "gently config unset store.key_cmd",
     ] {
@@ -887,6 +887,11 @@ fn a_lost_key_is_said_in_lines_with_the_commands_on_their_own() {
     };
     let moved = line("  mv -n ").unwrap_or_default();
     assert!(moved.trim_end().ends_with("keys/store.key"), "{shown}");
+    let doctor = person.gently(&["doctor"]).exits(1).out;
+    assert!(
+        !doctor.contains("\\n") && doctor.contains(" mv -n "),
+        "{doctor}"
+    );
     assert!(
         line("  gently audit verify --repo ledger.git").is_some(),
         "{shown}"

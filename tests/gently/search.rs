@@ -932,6 +932,8 @@ fn where_words_stand_without_blanks_a_beginning_is_named() {
         "{none:?}"
     );
     assert_eq!(kinds(&person, &["東京*"]), ["answer"]);
+    let none = person.gently(&["search", "nginx 東京"]).exits(1).err;
+    assert!(none.ends_with("search '東京*'\n"), "{none:?}");
     for words in [&["東"][..], &["京都*"], &["kyoto"]] {
         let none = person.gently(&[&["search"], words].concat()).exits(1);
         assert!(!none.err.contains("one word"), "{none:?}");

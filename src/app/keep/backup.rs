@@ -128,7 +128,7 @@ fn has_key_itself(path: &Path) -> bool {
     let opened = File::open(path).map(|file| file.take(200));
     let read = opened.and_then(|mut file| file.read_to_string(&mut text));
     let text = Zeroizing::new(text);
-    read.is_ok() && StoreKey::from_text(&text, "").is_ok()
+    read.is_ok() && StoreKey::from_text(text.trim(), "").is_ok()
 }
 
 /// A copy of the key file of a home that is not there yet.
@@ -241,7 +241,8 @@ pub fn restore(
         Ok(report) => (Some(report), None),
         Err(fault) => (None, Some(fault.to_string())),
     };
-    let settings = Config::load(root, &open::env);
+    // What the environment says is for this process alone.
+    let settings = Config::load(root, &|_| None);
     let has_key_command = settings.is_ok_and(|config| config.store.key_cmd.is_some());
     Ok(RestoreResult {
         key_from,

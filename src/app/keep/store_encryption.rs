@@ -74,9 +74,19 @@ pub fn unfit_command(home: &Path, command: &str) -> Option<String> {
         false => ", or take it out".to_owned(),
     };
     Some(format!(
-        "the command is set, and does not open the database: {why}. Set another one{back}: gently config unset \
-         store.key_cmd"
+        "It does not open the database: {why}. Set another one{back}: gently config unset store.key_cmd"
     ))
+}
+
+/// Has a database that is to be opened by a command opened by its key file, if it has one; whether that is so.
+pub fn open_by_key_file(home: &Home, config: &Config) -> Result<bool, OpenHomeError> {
+    let database = home.paths().database();
+    if KeyPlace::of(&database, config) != KeyPlace::Command || !has_key_file(&database) {
+        return Ok(false);
+    }
+    let key = StoreKey::load(&key_file(&database), &mut |place| passphrase(config, place))?;
+    remember_key(&database, Some(found_key(&key, OWN_FILE)));
+    Ok(true)
 }
 
 /// Whether a home's database is encrypted, and whether its key is at hand.

@@ -27,7 +27,7 @@ use crate::store::{DatabaseForm, SealFault, StoreError};
 use super::keys;
 use crate::app::ask::model_choice::{BareName, without_provider};
 use crate::app::home::open::{self, OpenHomeError};
-use crate::app::keep::store_encryption::{KeyPlace, unfit_command};
+use crate::app::keep::store_encryption::{KeyPlace, open_by_key_file, unfit_command};
 
 /// The key that names a model or an alias.
 pub const DEFAULT_MODEL: &str = "model.default";
@@ -162,14 +162,31 @@ pub fn authorize(
             _ => None,
         }
     });
-    is_authorized(name, root).map(|()| notice)
+    match (is_authorized(name, root), notice) {
+        (Ok(()), None) => Ok(None),
+        (Ok(()), Some(unfit)) => Ok(Some(format!("the command is set. {unfit}"))),
+        (Err(fault), None) => Err(fault),
+        (Err(fault), Some(unfit)) => Err(OpenHomeError::Refused(format!(
+            "nothing is set. {unfit}. Nor can the database be opened as it is, to see whose it is: {fault}"
+        ))),
+    }
 }
 
 fn is_authorized(name: &str, root: &Path) -> Result<(), OpenHomeError> {
     match Home::open(root) {
         Ok(Some(home)) if guards(name) => {
             let config = open::config(&home)?;
-            match keys::is_known(&home, &config) {
+            let known = keys::is_known(&home, &config);
+            let known = match known {
+                // The command that fails is what is to be changed; the key file is not read beside it.
+                Err(OpenHomeError::Store(StoreError::Sealed { .. }))
+                    if name == STORE_KEY_CMD && open_by_key_file(&home, &config)? =>
+                {
+                    keys::is_known(&home, &config)
+                }
+                known => known,
+            };
+            match known {
                 // No auth key can be compared before the database is open, which it is by this command.
                 Err(OpenHomeError::Store(StoreError::Sealed {
                     why:

@@ -96,8 +96,7 @@ fn say_restored(restored: &RestoreResult) -> u8 {
             "its database is encrypted: the key of {copy} is in its keys/store.key again, under the same passphrase"
         )),
         (Some(_), false) if restored.has_key_command => say(
-            "its database is encrypted, and the backup does not hold the key: its settings name a command for it, \
-             [store] key_cmd; whether that opens it here is told by: gently store status",
+            "its database is encrypted, and the backup does not hold the key; its settings name a command for it, below",
         ),
         (Some(_), false) => say(
             "its database is encrypted, and the backup does not hold the key: where the home finds it from now on is \
@@ -123,12 +122,14 @@ fn say_restored(restored: &RestoreResult) -> u8 {
         say("first, for all that follows:");
         say(&format!("  export {}", home.trim_end()));
     }
-    if let Some(from) = restored
-        .key_from
-        .as_deref()
-        .filter(|_| !restored.has_key_file && !restored.has_key_command)
-    {
-        say_key_place(from);
+    match restored.key_from.as_deref() {
+        Some(_) if restored.has_key_file => {}
+        Some(_) if restored.has_key_command => say(
+            "the key of its database comes from the command of [store] key_cmd from now on. Whether that gives it here, \
+             $GENTLY_STORE_KEY not being set, is told by: gently store status",
+        ),
+        Some(from) => say_key_place(from),
+        None => {}
     }
     say(
         "all that was recorded up to then is here; nothing new is recorded until you say whether the ledger was pushed or \

@@ -591,6 +591,21 @@ fn counts_line(content: &Value) -> String {
     said
 }
 
+/// Why what did not come along of a file did not, in a line each for what is refused and what is skipped. Which it was
+/// stands nowhere on record.
+fn why_not(content: &Value) -> String {
+    let line = |key: &str| {
+        let counts = content[key].as_object().into_iter().flatten();
+        let counts = counts.filter_map(|(why, count)| Some((why.clone(), count.as_u64()?)));
+        let counts: BTreeMap<String, u64> = counts.collect();
+        match counts.is_empty() {
+            true => String::new(),
+            false => format!("{}{key}{}\n", below_row(), reasons(&counts)),
+        }
+    };
+    ["refused", "skipped"].map(line).concat()
+}
+
 /// How an import ended, if not at the end of its file.
 fn ended(content: &Value) -> &'static str {
     match content["end"].as_str() {
@@ -605,7 +620,8 @@ pub(in crate::cli) fn print_one(id: &str, json: bool) -> Result<u8, OpenHomeErro
     let found = shown(&open::existing_home()?, id)?;
     let text = || {
         let lines: String = found.1.iter().map(imported_lines).collect();
-        format!("{}{lines}", summary_line(&found.0))
+        let why = found.0.content.as_ref().map_or_else(String::new, why_not);
+        format!("{}{why}{lines}", summary_line(&found.0))
     };
     Ok(present(json, || ShownImportView::of(&found), text))
 }

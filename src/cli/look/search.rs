@@ -107,7 +107,7 @@ pub fn run(args: SearchArgs, json: bool) -> Result<u8, OpenHomeError> {
         Err(why) => return Ok(could_not(&why.to_string(), json)),
     };
     let again = search_again(&args);
-    let is_in_time = args.since.is_some() || args.until.is_some();
+    let is_in_time = args.place != Place::Items && (args.since.is_some() || args.until.is_some());
     let request = SearchRequest {
         words,
         exact: args.exact,
@@ -229,7 +229,7 @@ fn print_result(
         });
         if is_in_time {
             say(
-                "what was imported is looked for by when it was imported, and not by when it was said",
+                "what was imported, if anything was, is looked for by when it was imported, and not by when it was said",
             );
         }
         if let Some(how) = without_blanks(words) {
@@ -247,10 +247,13 @@ fn print_result(
 
 /// How words of a script without blanks are found, where some were typed: a whole run of signs is one word.
 fn without_blanks(words: &[String]) -> Option<String> {
-    // A beginning of one sign is too short.
-    let is_of_two = |word: &&String| word.chars().filter(|sign| is_ideograph(*sign)).count() > 1;
-    let mut whole = words.iter().filter(|word| !word.ends_with('*'));
-    let word = whole.find(is_of_two)?;
+    // A beginning of one sign is too short, and one that ends with punctuation is none.
+    let is_of_two = |word: &&str| {
+        word.chars().all(char::is_alphanumeric)
+            && word.chars().filter(|sign| is_ideograph(*sign)).count() > 1
+    };
+    let mut typed = words.iter().flat_map(|argument| argument.split(' '));
+    let word = typed.find(is_of_two)?;
     Some(format!(
         "where words stand without blanks, all up to the next punctuation is one word: it is found whole or by how it \
          begins, and nothing in the middle of it. For a beginning: {} search {}",

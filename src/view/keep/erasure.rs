@@ -217,9 +217,14 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     let of_council = !plan.artifacts.is_empty() && plan.artifacts.iter().all(is_council);
     let destroyed = match exchanges {
         [] if is_all_told => None,
-        [] if plan.artifacts.len() == imports.len() => Some(format!(
-            "destroys {artifacts}, the record of an import: what became of its file, and its SHA-256"
-        )),
+        [] if plan.artifacts.len() == imports.len() => Some(match imports.len() {
+            1 => format!(
+                "destroys {artifacts}, the record of an import: what became of its file, and its SHA-256"
+            ),
+            _ => format!(
+                "destroys {artifacts}, the records of the imports of one file: what became of it, and its SHA-256"
+            ),
+        }),
         [] if of_council => Some(format!(
             "destroys {artifacts}, a council's own record: who was asked, the votes and the choice"
         )),

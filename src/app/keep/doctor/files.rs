@@ -233,7 +233,20 @@ fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
         StoreError::Unreadable { .. } => look_at(&paths.database()),
         _ => MEND.to_owned(),
     };
-    DoctorCheck::fail("database", error.without_command(), mend)
+    DoctorCheck::fail("database", on_one_line(&error.without_command()), mend)
+}
+
+/// Words of several lines, of which those that stand in are commands, as one.
+fn on_one_line(words: &str) -> String {
+    let lines: Vec<String> = words
+        .lines()
+        .map(|line| match line.strip_prefix("  ") {
+            Some(command) => format!("{command};"),
+            None => line.to_owned(),
+        })
+        .collect();
+    let whole = lines.join(" ");
+    whole.strip_suffix(';').unwrap_or(&whole).to_owned()
 }
 
 /// The command that shows whose a file is, and who may read it.

@@ -116,10 +116,11 @@ pub fn promotion(
         Some(text) => {
             // What is spelled out hides a secret that it stands in: that goes before.
             let (text, of_values) = without_secret_values(text, &mut numbers);
+            let (text, of_escapes) = without_escaped_secrets(text, &mut numbers);
             let whole = redact_with(&text.replace("\r\n", "\n"), &mut numbers);
             // People look at the view with other programs, which let a terminal do as it is told.
             let redacted = redact_with(&spelled(whole.clean.as_str()), &mut numbers);
-            let found = of_values + whole.found.len() + redacted.found.len();
+            let found = of_values + of_escapes + whole.found.len() + redacted.found.len();
             removed += u64::try_from(found).unwrap_or(u64::MAX);
             ArtifactField::Text(redacted.clean)
         }
@@ -160,6 +161,41 @@ fn without_secret_values<'a>(text: &'a str, numbers: &mut Placeholders) -> (Cow<
             }
         }
         _ => (Cow::Borrowed(text), 0),
+    }
+}
+
+/// A text without secrets that are cut by an escape of JSON (`\u200b`), whether or not it is JSON; the escapes are the signs
+/// they stand for then. A text without such secrets is as it was.
+fn without_escaped_secrets<'a>(
+    text: Cow<'a, str>,
+    numbers: &mut Placeholders,
+) -> (Cow<'a, str>, usize) {
+    const ESCAPE: &str = "\\u";
+    if !text.contains(ESCAPE) {
+        return (text, 0);
+    }
+    let mut pieces = text.split(ESCAPE);
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let code = piece
+            .get(..4)
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        match (code, piece.get(4..)) {
+            (Some(code), Some(rest)) => {
+                // Half of a character is none.
+                plain.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                plain.push_str(rest);
+            }
+            _ => {
+                plain.push_str(ESCAPE);
+                plain.push_str(piece);
+            }
+        }
+    }
+    let redacted = redact_with(&plain, numbers);
+    match redacted.found.len() {
+        0 => (text, 0),
+        found => (Cow::Owned(redacted.clean.as_str().to_owned()), found),
     }
 }
 
@@ -217,6 +253,9 @@ mod tests {
         for text in [
             "AKIAZWSP\u{200b}ZQRSTUVWXY23",
             "s\u{1b}[31mAKIAQQQQ\u{1b}[0mZQRSTUVWXY23",
+            r#""AKIAZWSP\u200bZQRSTUVWXY23""#,
+            r#"{"a": "x", broken "AKIAQQQQ\u001b[0mZQRSTUVWXY23"#,
+            r#"{"s":"x\ud800","t":"AKIAZWSP\u200bZQRSTUVWXY23"}"#,
             r#"{"a": "AKIAZWSP\u200bZQRSTUVWXY23", "b": [{"c": "AKIAQQQQ\u001b[0mZQRSTUVWXY23"}]}"#,
         ] {
             let source = SourcePromotion {

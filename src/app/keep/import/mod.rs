@@ -489,6 +489,10 @@ impl<'a> ImportRun<'a> {
 
     /// Counts what can't be taken; it is named without secrets.
     fn refuse(&mut self, refused: RefusedPiece) {
+        if self.is_another_title(&refused) {
+            self.skip("only");
+            return;
+        }
         let counted = self.counts.refused.entry(refused.reason.to_owned());
         *counted.or_default() += 1;
         let name = refused.name.as_deref().map(str::to_lowercase);
@@ -505,6 +509,16 @@ impl<'a> ImportRun<'a> {
         let name = named.name.as_ref().map_or(0, String::len);
         self.named_bytes += named.place.len() + name + named.detail.len();
         self.refusals.push(named);
+    }
+
+    /// Whether a conversation that can't be taken has another title than is wanted. Exports have title and id in one
+    /// piece; elsewhere what names it may be its id, as its title was not read yet.
+    fn is_another_title(&self, refused: &RefusedPiece) -> bool {
+        let is_export = matches!(self.format, ImportFormat::ChatGpt | ImportFormat::Claude);
+        match (&self.only, &refused.name) {
+            (Some(only), Some(name)) => is_export && name.trim().to_lowercase() != only.trim(),
+            _ => false,
+        }
     }
 
     /// A place in the file, behind the file's name where it does not begin with one.
