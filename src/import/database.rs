@@ -38,7 +38,7 @@ const STEPS_A_BYTE: u64 = 64;
 /// So many more in any case.
 const LEAST_STEPS: u64 = 5_000_000;
 /// How tables are made that are not read.
-const COMPUTED: &str = "has a column that is computed as it is read";
+const COMPUTED: &str = "has a generated column, which is computed as it is read";
 const WITHOUT_NUMBERS: &str = "has no numbers of rows (WITHOUT ROWID)";
 
 /// Why something can't be read of a database.
@@ -330,7 +330,7 @@ impl ForeignDatabase {
             None => Ok(()),
             Some((name, how)) => Err(file.error(
                 format!(
-                    "its table {} {how}, which the program that it comes from does not make so",
+                    "its table {} {how}, which the program that made the database never does",
                     spelled_on_a_line(name)
                 ),
                 "Import a copy in which that table is an ordinary one",
@@ -641,7 +641,7 @@ pub(super) mod tests {
             ));
             let why = why(ImportFormat::Aua, &path);
             assert!(
-                why.contains("its table conversations has a column that is computed"),
+                why.contains("its table conversations has a generated column"),
                 "{why}"
             );
         }
@@ -650,7 +650,10 @@ pub(super) mod tests {
               duration_ms, more AS (1) STORED); CREATE TABLE mine(a, b AS (a));",
         );
         let why = why(ImportFormat::Llm, &path);
-        assert!(why.contains("its table responses has a column"), "{why}");
+        assert!(
+            why.contains("its table responses has a generated column"),
+            "{why}"
+        );
         let (_other, bare) = made(
             "CREATE TABLE conversations (conversation_id PRIMARY KEY, title) WITHOUT ROWID;
              CREATE TABLE messages (message_id, conversation_id, role, content, created_at);",

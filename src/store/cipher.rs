@@ -329,7 +329,7 @@ impl SealFault {
                     format!("this file may be it, and is put there with:\n  mv -n {found} {key}\n")
                 });
                 return format!(
-                    "it is encrypted, and there is no key for it.\n{}the key is sought in $GENTLY_STORE_KEY, then with the \
+                    "it is encrypted, and there is no key for it\n{}the key is sought in $GENTLY_STORE_KEY, then with the \
                      command of [store] key_cmd, then in keys/store.key: bring back what is missing; without it nobody \
                      reads the texts (where nobody ever encrypted them, the first page of the file is damaged)\n\
                      the evidence can be checked without it, in the folder of the home:\n  gently audit verify --repo \

@@ -683,7 +683,7 @@ fn the_command_of_a_key_can_be_set_where_only_that_opens_the_database() {
     refused(&person.gently(&["search", WORD]), "there is no key for it");
     let slip = set(&person, "echo slip").exits(0);
     for words in [
-        "the command is set. It does not open the database",
+        "the command is set, and does not open the database",
         "is not 64 hexadecimal digits",
         "gently config unset store.key_cmd",
     ] {
@@ -852,6 +852,8 @@ fn a_command_that_opens_the_database_is_set_beside_a_key_file_of_another_key() {
     let ran = typist.ends();
     assert_eq!(ran.code, 2, "{ran:?}");
     assert_eq!(ran.out.matches("passphrase of").count(), 1, "{ran:?}");
+    let words = "nothing was set: this command does not open the database (";
+    assert!(ran.out.contains(words), "{ran:?}");
     let typist = Typist::begin(&person, (24, 200), &set);
     let ran = typist.ends();
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -927,7 +927,7 @@ fn where_words_stand_without_blanks_a_beginning_is_named() {
     let none = person.gently(&["search", "東京"]).exits(1);
     assert!(
         none.err
-            .contains("all up to the next punctuation is one word")
+            .contains("counts as one word up to the next punctuation mark")
             && none.err.contains("search '東京*'"),
         "{none:?}"
     );
@@ -936,6 +936,6 @@ fn where_words_stand_without_blanks_a_beginning_is_named() {
     assert!(none.ends_with("search '東京*'\n"), "{none:?}");
     for words in [&["東"][..], &["京都*"], &["kyoto"]] {
         let none = person.gently(&[&["search"], words].concat()).exits(1);
-        assert!(!none.err.contains("one word"), "{none:?}");
+        assert!(!none.err.contains("counts as one word"), "{none:?}");
     }
 }

@@ -46,9 +46,18 @@ pub fn fits_database(home: &Path, key: &str, typed: Option<&str>) -> Result<(), 
     )))
 }
 
-/// That the key of a command does not open the encrypted database of a home, in a sentence; none where it does, and then
-/// the database is opened with it from here on.
-pub fn unfit_command(home: &Path, command: &str) -> Option<String> {
+/// A command whose key does not open a database.
+#[derive(Clone, Debug)]
+pub struct UnfitCommand {
+    /// Why not, in words.
+    pub why: String,
+    /// Whether the database has a key file, which is read where there is no command.
+    pub has_key_file: bool,
+}
+
+/// A command that does not open the encrypted database of a home; none where it does, and then the database is opened
+/// with its key from here on.
+pub fn unfit_command(home: &Path, command: &str) -> Option<UnfitCommand> {
     let database = Home::open(home).ok()??.paths().database();
     if !CAN_ENCRYPT || !matches!(DatabaseForm::of(&database), Ok(DatabaseForm::Encrypted)) {
         return None;
@@ -69,13 +78,8 @@ pub fn unfit_command(home: &Path, command: &str) -> Option<String> {
             }
         }
     };
-    let back = match key_file(&database).exists() {
-        true => format!(", or go back to {OWN_FILE}"),
-        false => ", or take it out".to_owned(),
-    };
-    Some(format!(
-        "It does not open the database: {why}. Set another one{back}: gently config unset store.key_cmd"
-    ))
+    let has_key_file = has_key_file(&database);
+    Some(UnfitCommand { why, has_key_file })
 }
 
 /// Has a database that is to be opened by a command opened by its key file, if it has one; whether that is so.

@@ -164,10 +164,22 @@ pub fn authorize(
     });
     match (is_authorized(name, root), notice) {
         (Ok(()), None) => Ok(None),
-        (Ok(()), Some(unfit)) => Ok(Some(format!("the command is set. {unfit}"))),
+        (Ok(()), Some(unfit)) => {
+            let back = match unfit.has_key_file {
+                true => "go back to keys/store.key",
+                false => "take it out",
+            };
+            Ok(Some(format!(
+                "the command is set, and does not open the database: {}. Set another one, or {back}: gently config unset \
+                 {STORE_KEY_CMD}",
+                unfit.why
+            )))
+        }
         (Err(fault), None) => Err(fault),
         (Err(fault), Some(unfit)) => Err(OpenHomeError::Refused(format!(
-            "nothing is set. {unfit}. Nor can the database be opened as it is, to see whose it is: {fault}"
+            "nothing was set: this command does not open the database ({}), and as it is set up now, it can't be opened \
+             either, to compare the auth key: {fault}",
+            unfit.why
         ))),
     }
 }

@@ -33,7 +33,7 @@ const MOST: i64 = 1000;
 /// `gently search`.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words that all occur; "a phrase", polic* (3 letters or more, or 2 Chinese or Japanese signs), -without, this OR that
+    /// Words that all occur; "a phrase", polic* (3 letters or more, or 2 Chinese or Japanese characters), -without, this OR that
     #[arg(value_name = "WORDS")]
     pub words: Vec<String>,
     /// What does not occur; -WORD is the same
@@ -229,7 +229,7 @@ fn print_result(
         });
         if is_in_time {
             say(
-                "what was imported, if anything was, is looked for by when it was imported, and not by when it was said",
+                "imported messages, if there are any, are found by when they were imported, and not by when they were said",
             );
         }
         if let Some(how) = without_blanks(words) {
@@ -255,8 +255,8 @@ fn without_blanks(words: &[String]) -> Option<String> {
     let mut typed = words.iter().flat_map(|argument| argument.split(' '));
     let word = typed.find(is_of_two)?;
     Some(format!(
-        "where words stand without blanks, all up to the next punctuation is one word: it is found whole or by how it \
-         begins, and nothing in the middle of it. For a beginning: {} search {}",
+        "text without blanks counts as one word up to the next punctuation mark: it is found whole or by its beginning, and \
+         nothing in the middle of it is found. By its beginning: {} search {}",
         program(),
         quiet(&shell_word(Path::new(&format!("{word}*"))))
     ))

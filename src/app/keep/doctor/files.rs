@@ -238,15 +238,17 @@ fn not_opened(paths: &Paths, error: &StoreError) -> DoctorCheck {
 
 /// Words of several lines, of which those that stand in are commands, as one.
 fn on_one_line(words: &str) -> String {
-    let lines: Vec<String> = words
-        .lines()
-        .map(|line| match line.strip_prefix("  ") {
-            Some(command) => format!("{command};"),
-            None => line.to_owned(),
-        })
-        .collect();
-    let whole = lines.join(" ");
-    whole.strip_suffix(';').unwrap_or(&whole).to_owned()
+    let mut whole = String::new();
+    for line in words.lines() {
+        let before = match line.starts_with("  ") || whole.is_empty() {
+            true => "",
+            false => "; ",
+        };
+        // A command stands behind a colon, with one blank.
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        whole.push_str(&format!("{before}{line}"));
+    }
+    whole
 }
 
 /// The command that shows whose a file is, and who may read it.

@@ -182,8 +182,10 @@ fn without_escaped_secrets<'a>(
             .and_then(|digits| u32::from_str_radix(digits, 16).ok());
         match (code, piece.get(4..)) {
             (Some(code), Some(rest)) => {
-                // Half of a character is none.
-                plain.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                // Of JSON in a text of JSON the escape has several.
+                plain.truncate(plain.trim_end_matches('\\').len());
+                // What is half of a character stands for a sign that nobody sees.
+                plain.push(char::from_u32(code).unwrap_or('\u{200b}'));
                 plain.push_str(rest);
             }
             _ => {
@@ -256,6 +258,9 @@ mod tests {
             r#""AKIAZWSP\u200bZQRSTUVWXY23""#,
             r#"{"a": "x", broken "AKIAQQQQ\u001b[0mZQRSTUVWXY23"#,
             r#"{"s":"x\ud800","t":"AKIAZWSP\u200bZQRSTUVWXY23"}"#,
+            r#"{"metadata":"{\"y\": \"AKIAZWSP\\u200bZQRSTUVWXY23\"}"}"#,
+            r#"{"metadata":"{\"y\": \"{\\\"z\\\": \\\"AKIAQQQQ\\\\u001b[0mZQRSTUVWXY23\\\"}\"}"}"#,
+            r#"{"metadata":"{\"y\": \"AKIAZWSP\\udb40\\udc20ZQRSTUVWXY23\"}"}"#,
             r#"{"a": "AKIAZWSP\u200bZQRSTUVWXY23", "b": [{"c": "AKIAQQQQ\u001b[0mZQRSTUVWXY23"}]}"#,
         ] {
             let source = SourcePromotion {

@@ -54,7 +54,7 @@ pub enum NoSearch {
     },
     /// A beginning is too short.
     #[error(
-        "{typed}: a beginning has {LEAST_LETTERS} letters or more (two signs of Chinese or Japanese), so that it is not \
+        "{typed}: a beginning has {LEAST_LETTERS} letters or more (two characters of Chinese or Japanese), so that it is not \
          that of half of all words"
     )]
     Short {
